@@ -15,8 +15,8 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""
-        known = request_id()
-        record.request = f" (request {known})" if known else ""
+        current_request = request_id()
+        record.request = f" (request {current_request})" if current_request else ""
         return super().format(record)
 
 
@@ -34,8 +34,8 @@ class JsonFormatter(logging.Formatter):
             "process": record.process,
             "message": record.getMessage(),
         }
-        if known := request_id():
-            members["request"] = known
+        if current_request := request_id():
+            members["request"] = current_request
         members |= getattr(record, "members", {})
         if record.exc_info:
             members["traceback"] = self.formatException(record.exc_info)

@@ -28,7 +28,7 @@ def command(name: str, cost: int) -> None:
         password = sys.stdin.readline().rstrip("\r\n")
     try:
         click.echo(password_line(name, password, cost))
-    except ValueError as wrong:
-        raise click.UsageError(str(wrong)) from None
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
     except ModuleNotFoundError as missing:
         raise MissingExtraError("`treaty password`", "bcrypt") from missing

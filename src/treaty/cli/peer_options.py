@@ -86,8 +86,8 @@ def refuse_unsafe_options(peering: PeerSettings, host: str, tls: TlsFiles | None
     """Check the options; raises `click.UsageError` for a combination that cannot work."""
     try:
         refuse_unsafe_peers(peering, host, tls)
-    except PeeringError as wrong:
-        raise click.UsageError(str(wrong)) from None
+    except PeeringError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def add_worker_secret(peering: PeerSettings, url: str, host: str, folder: Path) -> PeerSettings:

@@ -92,15 +92,15 @@ class SecurityOptions:
 
     def flags(self) -> Iterator[str]:
         """The same as arguments of a worker."""
-        given = self.protection
-        pairs = [("--auth", given.auth), ("--audit", given.audit)]
+        protection = self.protection
+        pairs = [("--auth", protection.auth), ("--audit", protection.audit)]
         if self.tls is not None:
             pairs += [("--tls-cert", self.tls.certificate), ("--tls-key", self.tls.key)]
             pairs += [("--tls-client-ca", self.tls.client_ca)]
         for name, path in pairs:
             if path is not None:
                 yield from (name, str(path))
-        if given.read_only:
+        if protection.read_only:
             yield "--read-only"
         if self.hsts:
             yield "--hsts"
@@ -151,8 +151,8 @@ def read_security_options(
             raise click.UsageError(f"--allowed-host {host!r} is not a host; give only its name or address")
     try:
         proxies = read_proxies(trusted_proxies)
-    except ValueError as wrong:
-        raise click.UsageError(f"--trusted-proxy {wrong}") from None
+    except ValueError as error:
+        raise click.UsageError(f"--trusted-proxy {error}") from None
     tls = None if tls_cert is None else TlsFiles(tls_cert, tls_key, tls_client_ca, optional=auth is not None)
     protection = ProtectionSettings(
         auth, audit or (STDERR if auth is not None else None), read_only, ddl == "on", ddl == "import"

@@ -318,9 +318,9 @@ async def _try_settings(serving: ServeSettings) -> int:
     """Open and close the log and all files before workers start, so that an error is reported once."""
     check_files(serving.security.protection, serving.security.tls)
     manner = serving.manner
-    found = bool(manner.peering) or is_loopback(serving.host)  # by workers, who have addresses of their own
+    is_private = bool(manner.peering) or is_loopback(serving.host)  # by workers, who have addresses of their own
     async with open_node(
-        serving.url, metadata_keys=manner.metadata_keys, terms=serving.log_options, alone=found
+        serving.url, metadata_keys=manner.metadata_keys, terms=serving.log_options, alone=is_private
     ) as node:
         if manner.project is not None:
             await manner.project.apply(node)
@@ -328,8 +328,8 @@ async def _try_settings(serving: ServeSettings) -> int:
 
 
 def _serve_with_workers(serving: ServeSettings, listener: socket.socket) -> int:
-    if wrong := _run_server(_try_settings(serving)):
-        return wrong
+    if code := _run_server(_try_settings(serving)):
+        return code
     with tempfile.TemporaryDirectory(prefix="treaty-") as board:
         peering = add_worker_secret(serving.manner.peering, serving.url, serving.host, Path(board))
         pages = serving.manner.pages.with_shared_key(Path(board))

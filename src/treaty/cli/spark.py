@@ -62,11 +62,11 @@ def start_spark(title: str, settings: tuple[str, ...], *, delta: bool, iceberg: 
     """Return the current Spark session or a new one, with packages and ``NAME=VALUE`` settings; without ``-v`` its
     warnings are not printed.
     """
-    wrong = next((one for one in settings if "=" not in one), None)
-    if wrong is not None:
-        raise click.BadParameter(f"{wrong!r} is not NAME=VALUE", param_hint="--conf")
-    given = dict(one.split("=", 1) for one in settings)
-    return show_tasks(title, _open_session(title, given, delta=delta, iceberg=iceberg))
+    malformed = next((one for one in settings if "=" not in one), None)
+    if malformed is not None:
+        raise click.BadParameter(f"{malformed!r} is not NAME=VALUE", param_hint="--conf")
+    conf = dict(one.split("=", 1) for one in settings)
+    return show_tasks(title, _open_session(title, conf, delta=delta, iceberg=iceberg))
 
 
 @contextmanager
@@ -99,13 +99,13 @@ def packages(delta: bool, iceberg: bool, kafka: bool, as_conf: bool) -> None:  #
     """Print the packages and settings that Treaty is tested with, as options of spark-submit."""
     with needs_spark():
         from treaty.spark import jars  # noqa: PLC0415
-    wanted = jars.packages(delta=delta, iceberg=iceberg, kafka=kafka)
+    needed = jars.packages(delta=delta, iceberg=iceberg, kafka=kafka)
     settings = {
-        "spark.jars.packages": ",".join(wanted.coordinates),
-        "spark.jars.excludes": ",".join(wanted.excludes),
-        **wanted.settings,
+        "spark.jars.packages": ",".join(needed.coordinates),
+        "spark.jars.excludes": ",".join(needed.excludes),
+        **needed.settings,
     }
     for name, value in settings.items():
         click.echo(f"{name} {value}" if as_conf else f'--conf "{name}={value}" \\')
-    for one in wanted.jars:
-        click.echo(f"# add the jar of {one}, fetched by these coordinates, to spark.jars", err=True)
+    for jar in needed.jars:
+        click.echo(f"# add the jar of {jar}, fetched by these coordinates, to spark.jars", err=True)

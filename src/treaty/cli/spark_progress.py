@@ -55,8 +55,8 @@ class TaskCounter:
         """How many tasks of the running stages are done, such as ``3 of 8 tasks``; empty where none runs."""
         stages = [self._tracker.getStageInfo(number) for number in self._tracker.getActiveStageIds()]
         tasks = sum(stage.numTasks for stage in stages if stage)
-        done = sum(stage.numCompletedTasks for stage in stages if stage)
-        return f"{done} of {tasks} tasks" if tasks else ""
+        completed = sum(stage.numCompletedTasks for stage in stages if stage)
+        return f"{completed} of {tasks} tasks" if tasks else ""
 
 
 @contextmanager

@@ -78,8 +78,8 @@ def create(*, partitions: tuple[str, ...], as_sql: bool, as_json: bool, **where:
     if not as_sql:
         with _start_spark(table, where["conf"]) as spark:
             subjects.create(spark, plan, table)
-    done = f"{table.place} has the columns of {where['subject']}."
-    _say_done(where["subject"], table, statements, as_json=as_json, as_sql=as_sql, done=done)
+    sentence = f"{table.place} has the columns of {where['subject']}."
+    _say_done(where["subject"], table, statements, as_json=as_json, as_sql=as_sql, sentence=sentence)
 
 
 @command.command(
@@ -98,17 +98,17 @@ def evolve(*, as_sql: bool, as_json: bool, **where: Any) -> None:
     from treaty.spark.lake import subjects  # noqa: PLC0415
 
     with _start_spark(table, where["conf"]) as spark:
-        found = subjects.find_drift(spark, plan, table)
-        if found.missing:
+        drift = subjects.find_drift(spark, plan, table)
+        if drift.missing:
             raise UnusableError(
                 f"there is no {table.format} table at {table.place}; create it with treaty table create"
             )
-        statements = subjects.print_evolve_statements(spark, table, found)
+        statements = subjects.print_evolve_statements(spark, table, drift)
         if not as_sql:
             _refuse_invalid(lambda: subjects.evolve(spark, plan, table))
-    news = [one for one in found.changes if one.kind in {"add", "widen", "comment"}]
-    done = "\n".join(map(str, news)) or f"{table.place} fits {where['subject']}."
-    _say_done(where["subject"], table, statements, as_json=as_json, as_sql=as_sql, done=done)
+    news = [one for one in drift.changes if one.kind in {"add", "widen", "comment"}]
+    sentence = "\n".join(map(str, news)) or f"{table.place} fits {where['subject']}."
+    _say_done(where["subject"], table, statements, as_json=as_json, as_sql=as_sql, sentence=sentence)
 
 
 @command.command("diff", epilog="Exit code 0: no differences. 1: differences, or no table. 2: unusable input.")
@@ -133,27 +133,27 @@ def diff(*, also: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) ->
     from treaty.spark.pipelines.reports.suspect_queries import list_suspect_queries  # noqa: PLC0415
 
     with _start_spark(table, where["conf"]) as spark:
-        found = subjects.find_drift(spark, plan, table, also)
-        statements = subjects.print_evolve_statements(spark, table, found)
-        suspect = () if found.missing else list_suspect_queries(plan, table)
+        drift = subjects.find_drift(spark, plan, table, also)
+        statements = subjects.print_evolve_statements(spark, table, drift)
+        suspect = () if drift.missing else list_suspect_queries(plan, table)
     changes = [
         {"kind": one.kind, "column": ".".join(one.path), "old": one.old, "new": one.new, "sentence": str(one)}
-        for one in found.changes
+        for one in drift.changes
     ]
     if as_json:
-        members = {"subject": where["subject"], "table": table.place, "format": table.format, "drift": found.any}
+        members = {"subject": where["subject"], "table": table.place, "format": table.format, "drift": drift.any}
         members["suspect_rows"] = [asdict(one) for one in suspect]
-        screen.say_json({**members, "missing": found.missing, "changes": changes, "statements": list(statements)})
+        screen.say_json({**members, "missing": drift.missing, "changes": changes, "statements": list(statements)})
     elif as_sql:
         _print_statements(statements)
-    elif found.missing:
+    elif drift.missing:
         screen.say(f"there is no {table.format} table at {table.place}", "red")
     else:
-        for one in changes:
-            screen.say(one["sentence"], "yellow")
+        for change in changes:
+            screen.say(change["sentence"], "yellow")
         screen.say(f"{screen.format_count(len(changes), 'difference')}." if changes else "They agree.", bold=True)
         say_suspects(suspect)
-    sys.exit(DRIFT if found.any else FINE)
+    sys.exit(DRIFT if drift.any else FINE)
 
 
 def _plan_table(where: dict[str, Any], partitions: tuple[str, ...] = ()) -> "tuple[DecodePlan, LakeTable]":
@@ -163,11 +163,11 @@ def _plan_table(where: dict[str, Any], partitions: tuple[str, ...] = ()) -> "tup
         from treaty.spark.lake.table import LakeTable  # noqa: PLC0415 (pyspark is large, and may not be there)
     try:
         table = LakeTable(where["place"], where["format_"], partitions)
-    except ValueError as wrong:
-        raise UnusableError(str(wrong)) from wrong
-    with connection.open_registry(where["registry"]) as found:
+    except ValueError as error:
+        raise UnusableError(str(error)) from error
+    with connection.open_registry(where["registry"]) as client:
         plan = _refuse_invalid(
-            lambda: make_plan(found, where["subject"], reader="union", message=where["message"], case_sensitive=False)
+            lambda: make_plan(client, where["subject"], reader="union", message=where["message"], case_sensitive=False)
         )
     return plan, table
 
@@ -176,8 +176,8 @@ def _refuse_invalid(act: Callable[[], Any]) -> Any:
     """Apply the changes; an impossible change ends the program with exit code 1 and the reason."""
     try:
         return act()
-    except ValueError as wrong:  # a plan that can't be made, a table that can't be brought there
-        raise click.ClickException(str(wrong)) from wrong
+    except ValueError as error:  # a plan that can't be made, a table that can't be brought there
+        raise click.ClickException(str(error)) from error
 
 
 def _start_spark(table: Any, settings: tuple[str, ...]) -> AbstractContextManager[Any]:
@@ -187,16 +187,18 @@ def _start_spark(table: Any, settings: tuple[str, ...]) -> AbstractContextManage
     )
 
 
-def _say_done(subject: str, table: Any, statements: tuple[str, ...], *, as_json: bool, as_sql: bool, done: str) -> None:
+def _say_done(
+    subject: str, table: Any, statements: tuple[str, ...], *, as_json: bool, as_sql: bool, sentence: str
+) -> None:
     if as_json:
         members = {"subject": subject, "table": table.place, "format": table.format, "changed": not as_sql}
         screen.say_json({**members, "statements": list(statements)})
     elif as_sql:
         _print_statements(statements)
     else:
-        screen.say(done, "green")
+        screen.say(sentence, "green")
 
 
 def _print_statements(statements: tuple[str, ...]) -> None:
-    for one in statements:
-        screen.say(f"{one};")
+    for statement in statements:
+        screen.say(f"{statement};")

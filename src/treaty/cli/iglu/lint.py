@@ -53,30 +53,32 @@ def lint(*, paths: tuple[Path, ...], skipped: str, listing: bool, as_json: bool)
         raise click.UsageError("give PATHS, or --list")
     skip = _names(skipped)
     schemas = [one for path in paths for one in _schemas_at(path) if one.key.format == "jsonschema"]
-    found = [(one, finding) for one in screen.track_progress(schemas, "looking") for finding in _check_file(one, skip)]
-    found += _check_families(schemas, skip)
-    counts = {level: sum(finding.level == level for _, finding in found) for level in _COLOURS}
+    findings = [
+        (one, finding) for one in screen.track_progress(schemas, "looking") for finding in _check_file(one, skip)
+    ]
+    findings += _check_families(schemas, skip)
+    counts = {level: sum(finding.level == level for _, finding in findings) for level in _COLOURS}
     if as_json:
-        listed = [{"schema": str(one.key), "file": str(one.path), **finding._asdict()} for one, finding in found]
+        listed = [{"schema": str(one.key), "file": str(one.path), **finding._asdict()} for one, finding in findings]
         screen.say_json(
             {"schemas": len(schemas), **{level.lower(): many for level, many in counts.items()}, "findings": listed}
         )
     else:
-        for one, finding in found:
+        for schema, finding in findings:
             screen.say(
-                f"{one.path}:{finding.pointer or '/'}: {finding.level} {finding.check} {finding.message}",
+                f"{schema.path}:{finding.pointer or '/'}: {finding.level} {finding.check} {finding.message}",
                 _COLOURS[finding.level],
             )
-        told = ", ".join(f"{many:,} {level}" for level, many in counts.items())
-        screen.say(f"{screen.format_count(len(schemas), 'schema')}: {told}.", "red" if counts["ERROR"] else "green")
+        counted = ", ".join(f"{many:,} {level}" for level, many in counts.items())
+        screen.say(f"{screen.format_count(len(schemas), 'schema')}: {counted}.", "red" if counts["ERROR"] else "green")
     sys.exit(FOUND if counts["ERROR"] or counts["WARNING"] else CLEAN)
 
 
 def _names(text: str) -> frozenset[str]:
     names = frozenset(one.strip() for one in text.split(",") if one.strip())
-    for one in sorted(names - _SKIPPABLE):
-        known = ", ".join(sorted(_SKIPPABLE))
-        raise click.BadParameter(f"{one!r} can't be skipped; allowed: {known}", param_hint="--skip-checks")
+    for unknown in sorted(names - _SKIPPABLE):
+        allowed = ", ".join(sorted(_SKIPPABLE))
+        raise click.BadParameter(f"{unknown!r} can't be skipped; allowed: {allowed}", param_hint="--skip-checks")
     return names
 
 
@@ -89,10 +91,10 @@ def _say_checks() -> None:
 
 def _schemas_at(path: Path) -> Iterator[SchemaPath]:
     if path.is_dir():
-        found = read_folder(path)
-        lines = (f"{path} is left out: it lies at no path VENDOR/NAME/FORMAT/VERSION" for path in found.strangers)
+        folder = read_folder(path)
+        lines = (f"{path} is left out: it lies at no path VENDOR/NAME/FORMAT/VERSION" for path in folder.strangers)
         screen.say_first(lines, "yellow", err=True)
-        yield from found.schemas
+        yield from folder.schemas
         return
     try:
         yield SchemaPath(IgluKey.parse_path("/".join(path.resolve().parts[-4:])), path)
@@ -100,13 +102,13 @@ def _schemas_at(path: Path) -> Iterator[SchemaPath]:
         raise UnusableError(f"{path} lies at no path VENDOR/NAME/FORMAT/VERSION") from None
 
 
-def _check_file(one: SchemaPath, skip: frozenset[str]) -> Iterator[LintFinding]:
+def _check_file(schema: SchemaPath, skip: frozenset[str]) -> Iterator[LintFinding]:
     try:
-        document: Any = json.loads(one.path.read_bytes())
-    except (ValueError, RecursionError) as wrong:
-        yield LintFinding("syntax", "ERROR", "", f"the file is no JSON: {wrong}")
+        document: Any = json.loads(schema.path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        yield LintFinding("syntax", "ERROR", "", f"the file is no JSON: {error}")
         return
-    mismatch = check_path(one.key, document)
+    mismatch = check_path(schema.key, document)
     if mismatch is not None:
         yield mismatch
     yield from lint_document(document, IGLU_DEPTH, skip)
@@ -114,8 +116,8 @@ def _check_file(one: SchemaPath, skip: frozenset[str]) -> Iterator[LintFinding]:
 
 def _check_families(schemas: list[SchemaPath], skip: frozenset[str]) -> list[tuple[SchemaPath, LintFinding]]:
     places = {one.key: one for one in schemas}
-    found = [] if GAP in skip else list(find_gaps(list(places)))
+    findings = [] if GAP in skip else list(find_gaps(list(places)))
     if LABEL not in skip:
         texts = {key: one.path.read_text("utf-8", "replace") for key, one in places.items()}
-        found += find_wrong_labels(texts, make_comparison(FormatEngine(find_formats())))
-    return [(places[key], finding) for key, finding in found]
+        findings += find_wrong_labels(texts, make_comparison(FormatEngine(find_formats())))
+    return [(places[key], finding) for key, finding in findings]

@@ -144,10 +144,10 @@ def _read_file(path: Path) -> tuple["EventPipeline", Any, ResolverSource]:
     from treaty.spark.pipelines.value import PipelineError  # noqa: PLC0415
 
     try:
-        found = DescriptionTable(tomllib.loads(path.read_text("utf-8")))
-        source = _read_resolver(found, path)
-        pipeline, session = _read_pipeline(found), read_session(found.table("spark"))
-        found.refuse_unknown_keys()
+        description = DescriptionTable(tomllib.loads(path.read_text("utf-8")))
+        source = _read_resolver(description, path)
+        pipeline, session = _read_pipeline(description), read_session(description.table("spark"))
+        description.refuse_unknown_keys()
     except (OSError, UnicodeDecodeError) as error:
         raise UnusableError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8'}") from error
     except tomllib.TOMLDecodeError as error:
@@ -157,33 +157,33 @@ def _read_file(path: Path) -> tuple["EventPipeline", Any, ResolverSource]:
     return pipeline, session, source
 
 
-def _read_resolver(found: DescriptionTable, path: Path) -> ResolverSource:
+def _read_resolver(description: DescriptionTable, path: Path) -> ResolverSource:
     """Where schemas are found: a resolver's configuration beside the file, and further registries."""
-    config, environment = found.text("resolver", ""), os.environ  # noqa: TID251 (a file of a pipeline may name variables)
-    registries = tuple(substitute_variables("registries", one, environment) for one in found.texts("registries"))
-    apikey = found.text_with_variables("apikey", environment, "")
+    config, environment = description.text("resolver", ""), os.environ  # noqa: TID251 (a file of a pipeline may name variables)
+    registries = tuple(substitute_variables("registries", one, environment) for one in description.texts("registries"))
+    apikey = description.text_with_variables("apikey", environment, "")
     if not config and not registries:
-        hint = found.find_misspelt("resolver") or found.find_misspelt("registries")
+        hint = description.find_misspelt("resolver") or description.find_misspelt("registries")
         raise DescriptionError(
             f"resolver is missing; {hint}allowed is the file of a resolver's configuration, or registries"
         )
     return ResolverSource(str(path.parent / config) if config else None, registries, (), apikey or None, "current")
 
 
-def _read_pipeline(found: DescriptionTable) -> "EventPipeline":
+def _read_pipeline(description: DescriptionTable) -> "EventPipeline":
     from treaty.cli.pipeline import description as d  # noqa: PLC0415 (loads Spark, which --help must not need)
     from treaty.spark.iglu.pipeline import BAD_ROWS, EventPipeline  # noqa: PLC0415
 
-    patience = found.number("patience_seconds", 30.0)
-    keep = found.texts("keep")
+    patience = description.number("patience_seconds", 30.0)
+    keep = description.texts("keep")
     return EventPipeline(
-        d.read_table(d.require_table(found, "good")),
-        d.read_table(d.require_table(found, "bad")),
-        found.text("checkpoint"),
-        columns=found.texts("columns") or ("value",),
+        d.read_table(d.require_table(description, "good")),
+        d.read_table(d.require_table(description, "bad")),
+        description.text("checkpoint"),
+        columns=description.texts("columns") or ("value",),
         keep=keep,
-        source=d.read_source(d.require_table(found, "source"), headers="headers" in keep),
-        trigger=d.read_trigger(found.table("trigger")),
+        source=d.read_source(d.require_table(description, "source"), headers="headers" in keep),
+        trigger=d.read_trigger(description.table("trigger")),
         patience=30.0 if patience is None else patience,
-        bad_rows=found.text("bad_rows", BAD_ROWS[0], BAD_ROWS),
+        bad_rows=description.text("bad_rows", BAD_ROWS[0], BAD_ROWS),
     )

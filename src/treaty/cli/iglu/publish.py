@@ -33,8 +33,8 @@ def publish(*, folder: Path, out: Path, as_json: bool) -> None:
     root = out / "schemas"
     if root.resolve() in {folder.resolve(), (folder / "schemas").resolve()}:
         raise UnusableError(f"OUT is the folder of the schemas themselves, {root}; give another one")
-    for one in screen.track_progress(schemas, "writing"):
-        _write(root / one.key.path, one.path.read_bytes())
+    for schema in screen.track_progress(schemas, "writing"):
+        _write(root / schema.key.path, schema.path.read_bytes())
     models = list_models(one.key for one in schemas)
     for path, uris in models.items():
         _write(root / path, json.dumps(uris).encode())

@@ -47,23 +47,23 @@ def push(*, folder: Path, server: IgluServer, public: bool, dry_run: bool, stric
     """  # noqa: D301 - click wants the control character
     schemas = _schemas_of(folder)
     if dry_run:
-        for one in schemas:
-            screen.say(str(one.key))
+        for schema in schemas:
+            screen.say(str(schema.key))
         return
     with server, report_unreachable():
-        done = _push_all(server, schemas, public=public)
+        result = _push_all(server, schemas, public=public)
     kind = "private" if public else "public"
-    others = (f"{name} stays {kind}, because all versions of its name are {kind}" for name in done.other)
-    screen.say_first(others, "yellow", err=True)
+    unchanged_privacy = (f"{name} stays {kind}, because all versions of its name are {kind}" for name in result.other)
+    screen.say_first(unchanged_privacy, "yellow", err=True)
     if as_json:
-        members = {"schemas": len(schemas), **done.counts, "refused": done.refused}
-        screen.say_json({**members, **registry_warnings.warning_members(done.warnings)})
+        members = {"schemas": len(schemas), **result.counts, "refused": result.refused}
+        screen.say_json({**members, **registry_warnings.warning_members(result.warnings)})
     else:
-        screen.say_facts({name: f"{count:,}" for name, count in done.counts.items()})
-        _say_refused(done, len(schemas))
-    registry_warnings.say_warnings(done.warnings)
-    code = DONE if done.refused is None else REFUSED
-    sys.exit(registry_warnings.exit_code(code, done.warnings, is_strict=strict))
+        screen.say_facts({name: f"{count:,}" for name, count in result.counts.items()})
+        _say_refused(result, len(schemas))
+    registry_warnings.say_warnings(result.warnings)
+    code = DONE if result.refused is None else REFUSED
+    sys.exit(registry_warnings.exit_code(code, result.warnings, is_strict=strict))
 
 
 @dataclass(slots=True)
@@ -79,51 +79,53 @@ class PushResult:
 
 def _push_all(server: IgluServer, schemas: tuple[SchemaPath, ...], *, public: bool) -> PushResult:
     """Publish schemas in their order, up to the first that is refused."""
-    done = PushResult()
+    result = PushResult()
     with screen.show_progress() as progress:
-        for number, one in enumerate(schemas, 1):
-            kind, answer = _push_one(server, one, public=public)
+        for number, schema in enumerate(schemas, 1):
+            kind, answer = _push_one(server, schema, public=public)
             if not kind:
                 facts = {"status": answer.status, "message": answer.message}
-                done.refused = {"schema": str(one.key), "file": str(one.path), **facts}
+                result.refused = {"schema": str(schema.key), "file": str(schema.path), **facts}
                 break
-            done.counts[kind] += 1
-            done.warnings += registry_warnings.read_warnings(str(one.key), answer.body)
+            result.counts[kind] += 1
+            result.warnings += registry_warnings.read_warnings(str(schema.key), answer.body)
             if kind == "unchanged" and VISIBILITY in answer.data:
-                done.other.append(str(one.key))
+                result.other.append(str(schema.key))
             progress("publishing", number, len(schemas))
-    return done
+    return result
 
 
-def _say_refused(done: PushResult, count: int) -> None:
-    if done.refused is None:
+def _say_refused(result: PushResult, count: int) -> None:
+    if result.refused is None:
         return
     screen.say(
-        f"{done.refused['schema']} is refused: {done.refused['status']} {done.refused['message']}", "red", err=True
+        f"{result.refused['schema']} is refused: {result.refused['status']} {result.refused['message']}",
+        "red",
+        err=True,
     )
-    left = count - sum(done.counts.values()) - 1
+    left = count - sum(result.counts.values()) - 1
     verb = "is" if left == 1 else "are"
     screen.say(f"{screen.format_count(left, 'schema')} after it {verb} not sent.", "red", err=True)
 
 
 def _schemas_of(folder: Path) -> tuple[SchemaPath, ...]:
-    found = read_folder(folder)
-    if not found.schemas:
+    schema_folder = read_folder(folder)
+    if not schema_folder.schemas:
         raise UnusableError(f"{folder} has no schemas; allowed are files at VENDOR/NAME/FORMAT/VERSION")
-    lines = (f"{path} is left out: it lies at no path VENDOR/NAME/FORMAT/VERSION" for path in found.strangers)
+    lines = (f"{path} is left out: it lies at no path VENDOR/NAME/FORMAT/VERSION" for path in schema_folder.strangers)
     screen.say_first(lines, "yellow", err=True)
-    return found.schemas
+    return schema_folder.schemas
 
 
-def _push_one(server: IgluServer, one: SchemaPath, *, public: bool) -> tuple[str, ServerAnswer]:
+def _push_one(server: IgluServer, schema: SchemaPath, *, public: bool) -> tuple[str, ServerAnswer]:
     """Publish a schema; returns what became of it, empty where it was refused, and what the server said of it."""
-    data = one.path.read_bytes()
-    answer = server.put(one.key, data, public=public)
+    data = schema.path.read_bytes()
+    answer = server.put(schema.key, data, public=public)
     if answer.status in {200, 201}:
         return ("created" if answer.status == 201 else "updated"), answer
     if answer.status == 409:
-        there = server.get(one.key)
-        if there.status == 200 and is_same_schema(one.key, data, there.data):
+        stored = server.get(schema.key)
+        if stored.status == 200 and is_same_schema(schema.key, data, stored.data):
             return "unchanged", answer
     return "", answer
 
@@ -133,8 +135,8 @@ def report_unwritable(folder: Path) -> Iterator[None]:
     """Report a folder that can't be written as an error of the command line."""
     try:
         yield
-    except OSError as wrong:
-        raise UnusableError(f"{folder} can't be written: {wrong.strerror}") from wrong
+    except OSError as error:
+        raise UnusableError(f"{folder} can't be written: {error.strerror}") from error
 
 
 @click.command(

@@ -41,13 +41,13 @@ def resolve(*, uri: str, superseding: bool, listed: bool, family: bool, source: 
         raise click.BadParameter(str(error), param_hint="URI") from None
     with source.open() as resolver:
         try:
-            shown, found = _find(resolver, key, listed=listed, family=family, superseding=superseding)
+            text, members = _find(resolver, key, listed=listed, family=family, superseding=superseding)
         except ResolutionError as error:
             raise _make_report(error) from None
     if as_json:
-        screen.say_json(found)
+        screen.say_json(members)
     else:
-        screen.say_text(shown)
+        screen.say_text(text)
 
 
 def _find(
@@ -63,14 +63,14 @@ def _find(
         documents = [{"key": str(one.key), "document": one.document} for one in members]
         return "\n".join(screen.json_text(one.document) for one in members), {"schemas": documents}
     schema = resolver.lookup(key, superseding=superseding)
-    found = {
+    described = {
         "key": str(key),
         "registry": schema.registry,
         "resolved_at": format_time(schema.resolved_at),
         "superseded_by": str(schema.superseded_by) if schema.superseded_by else None,
         "document": schema.document,
     }
-    return screen.json_text(schema.document, indent=2), found
+    return screen.json_text(schema.document, indent=2), described
 
 
 class NoAnswerError(ReportedError):

@@ -11,16 +11,16 @@ from treaty.core.iglu_key import IgluKey
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
-def is_same_schema(key: IgluKey, one: bytes, other: bytes) -> bool:
+def is_same_schema(key: IgluKey, text: bytes, other: bytes) -> bool:
     """Return whether two texts are one schema: JSON of equal values, whatever its layout and the order of its members.
 
     ``$supersededBy`` does not count: a server adds it. `true` and 1, and 1 and 1.0, are different. A schema of another
     format is compared byte by byte.
     """
     if key.format != JSON_SCHEMA:
-        return one == other
+        return text == other
     try:
-        return _normal(one) == _normal(other)
+        return _normal(text) == _normal(other)
     except (ValueError, RecursionError):
         return False
 
@@ -39,20 +39,20 @@ def indent_json(data: bytes) -> bytes:
     except (ValueError, RecursionError):
         return data
     tokens = _TOKEN.findall(data)
-    made, depth = bytearray(), 0
+    indented, depth = bytearray(), 0
     for at, token in enumerate(tokens):
         following = tokens[at + 1] if at + 1 < len(tokens) else b""
         if token in {b"}", b"]"}:
             depth -= 1
             if tokens[at - 1] not in {b"{", b"["}:
-                made += b"\n" + b"  " * depth
-        made += token
+                indented += b"\n" + b"  " * depth
+        indented += token
         if token in {b"{", b"["}:
             depth += 1
             if following not in {b"}", b"]"}:
-                made += b"\n" + b"  " * depth
+                indented += b"\n" + b"  " * depth
         elif token == b",":
-            made += b"\n" + b"  " * depth
+            indented += b"\n" + b"  " * depth
         elif token == b":":
-            made += b" "
-    return bytes(made) + b"\n"
+            indented += b" "
+    return bytes(indented) + b"\n"

@@ -39,8 +39,8 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @registry_option(required=True)
     @apikey_option
     @wraps(command)
-    def wrapped(*args: Any, registry: str, apikey: str | None, **others: Any) -> Any:
-        return command(*args, server=IgluServer(find_api(registry), apikey), **others)
+    def wrapped(*args: Any, registry: str, apikey: str | None, **options: Any) -> Any:
+        return command(*args, server=IgluServer(find_api(registry), apikey), **options)
 
     return wrapped
 
@@ -66,5 +66,5 @@ def report_unreachable() -> Iterator[None]:
     """Report a server that cannot be reached as an error of the command line."""
     try:
         yield
-    except IgluServerError as wrong:
-        raise UnusableError(str(wrong)) from None
+    except IgluServerError as error:
+        raise UnusableError(str(error)) from None

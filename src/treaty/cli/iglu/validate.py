@@ -127,23 +127,23 @@ def validate(*, files: tuple[str, ...], lines: bool, source: ResolverSource, as_
     reasons = ReasonCounts()
     with source.open() as resolver:
         for path in files:
-            for one in _check_file(resolver, path, lines=lines or path.endswith(LINES)):
+            for checked in _check_file(resolver, path, lines=lines or path.endswith(LINES)):
                 counts["values"] += 1
-                reasons.add(one.result)
-                if one.result.outcome in counts:
-                    counts[one.result.outcome] += 1
+                reasons.add(checked.result)
+                if checked.result.outcome in counts:
+                    counts[checked.result.outcome] += 1
                 if as_json:
-                    listed.append(one.to_members())
-                elif not one.result.is_valid:
-                    for line in one.to_lines():
+                    listed.append(checked.to_members())
+                elif not checked.result.is_valid:
+                    for line in checked.to_lines():
                         screen.say(line, "red")
-    wrong = counts["values"] - counts["valid"] - counts["unavailable"]
+    invalid = counts["values"] - counts["valid"] - counts["unavailable"]
     if as_json:
-        screen.say_json({**counts, "invalid": wrong, "reasons": reasons.to_members(), "results": listed})
+        screen.say_json({**counts, "invalid": invalid, "reasons": reasons.to_members(), "results": listed})
     else:
         _say_reasons(reasons.sort())
-        _say_sum(counts, wrong)
-    sys.exit(1 if wrong else UNAVAILABLE if counts["unavailable"] else 0)
+        _say_sum(counts, invalid)
+    sys.exit(1 if invalid else UNAVAILABLE if counts["unavailable"] else 0)
 
 
 def _say_reasons(reasons: Sequence[tuple[InvalidityReason, int]]) -> None:
@@ -156,11 +156,11 @@ def _say_reasons(reasons: Sequence[tuple[InvalidityReason, int]]) -> None:
         screen.say(f"... and {len(reasons) - SHOWN:,} more reasons; --json prints them", err=True)
 
 
-def _say_sum(counts: Mapping[str, int], wrong: int) -> None:
+def _say_sum(counts: Mapping[str, int], invalid: int) -> None:
     total = screen.format_count(counts["values"], "value")
     later = f", {counts['unavailable']:,} could not be checked now" if counts["unavailable"] else ""
-    if wrong or later:
-        screen.say(f"{wrong:,} of {total} invalid{later}.", "red", err=True)
+    if invalid or later:
+        screen.say(f"{invalid:,} of {total} invalid{later}.", "red", err=True)
     else:
         screen.say(f"{total} valid.", "green")
 

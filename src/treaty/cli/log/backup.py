@@ -81,9 +81,9 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
     """  # noqa: D301 - click wants the control character
 
     async def read() -> tuple[DumpHead, tuple[EncodedRow, ...]]:
-        async with open_command_log(log) as found:
-            delta, roots = await read_with_table_roots(found)
-            return make_head(delta, found.url, now(), roots), delta.rows
+        async with open_command_log(log) as opened_log:
+            delta, roots = await read_with_table_roots(opened_log)
+            return make_head(delta, opened_log.url, now(), roots), delta.rows
 
     head, rows = run(read)
     if head.position == START:
@@ -93,7 +93,7 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
         return write_dump_file(file, write_dump(head, rows))
 
     size = run(write)
-    wrong = [*find_root_mismatches(head.position.root, head.roots, roots_of(rows))]
+    mismatches = [*find_root_mismatches(head.position.root, head.roots, roots_of(rows))]
     if as_json:
         members = {"file": str(file), "bytes": size, "rows": head.rows, "sequence": head.position.sequence}
         screen.say_json(
@@ -101,21 +101,21 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
                 **members,
                 "identity": head.position.identity.hex(),
                 "stateRoot": head.position.root.hex(),
-                "addsUp": not wrong,
+                "addsUp": not mismatches,
             }
         )
     else:
         place = f"sequence {head.position.sequence:,} of log {head.position.identity.hex()}"
         screen.say(f"{head.rows:,} rows, {place}, {size:,} bytes, to {file}", "green")
-        for one in wrong:
-            screen.say(f"{one.table or 'the state'}: {one.message}", "red", err=True)
-        if wrong:
+        for mismatch in mismatches:
+            screen.say(f"{mismatch.table or 'the state'}: {mismatch.message}", "red", err=True)
+        if mismatches:
             screen.say(
                 f"the rows were changed outside the log, so this dump cannot be restored: {ROOT_REMEDY}",
                 "red",
                 err=True,
             )
-    sys.exit(1 if wrong else 0)
+    sys.exit(1 if mismatches else 0)
 
 
 @click.command("restore", epilog="Exit code 1: rows of the file are invalid, and nothing was written.")
@@ -152,9 +152,9 @@ def restore_(*, file: str, log: str, gap: int, allow_invalid: bool, as_json: boo
     async def work() -> Position:
         with screen.show_progress() as progress, open_dump_file(file) as (again, rows):
             _refuse_changed(file, head, again)
-            async with open_command_log(log, new=True) as found:
+            async with open_command_log(log, new=True) as opened_log:
                 return await restore_log(
-                    found, head, rows, time=now(), gap=gap, progress=lambda n: progress("rows", n, head.rows)
+                    opened_log, head, rows, time=now(), gap=gap, progress=lambda n: progress("rows", n, head.rows)
                 )
 
     end = run(work)
@@ -178,9 +178,9 @@ def _check_dump(file: str) -> tuple[DumpHead, tuple[InvariantViolation, ...]]:
     return run(read)
 
 
-def _refuse_changed(file: str, checked: DumpHead, found: DumpHead) -> None:
+def _refuse_changed(file: str, checked: DumpHead, read_again: DumpHead) -> None:
     """The head has the digest of all rows, so a second read with the same head and a matching digest is the same file."""
-    if found != checked:
+    if read_again != checked:
         raise DumpError(f"{file} changed while it was read; restore a file that no other process writes to")
 
 

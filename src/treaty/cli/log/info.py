@@ -29,11 +29,11 @@ def info(*, log: str, as_json: bool) -> None:
     """  # noqa: D301 - click wants the control character
 
     async def read_facts() -> dict[str, Any]:
-        async with open_command_log(log) as found:
-            facts, delta = await found.read_stats(), await found.read(START)
+        async with open_command_log(log) as opened_log:
+            facts, delta = await opened_log.read_stats(), await opened_log.read(START)
             tables = Counter(row.table for row in delta.rows)
             return {
-                "log": found.url,
+                "log": opened_log.url,
                 "kind": facts.kind,
                 "layout": facts.layout,
                 **position_members(delta.tip),

@@ -42,8 +42,8 @@ def log(command: Callable[..., None]) -> Callable[..., None]:
 
 def read_log_settings() -> Pairs:
     """The settings of the client library of the log, as given by ``--log-config``."""
-    found: Pairs = click.get_current_context().meta.get(_SETTINGS, ())
-    return found
+    settings: Pairs = click.get_current_context().meta.get(_SETTINGS, ())
+    return settings
 
 
 @asynccontextmanager
@@ -51,11 +51,11 @@ async def open_command_log(url: str, *, new: bool = False) -> AsyncIterator[Log]
     """Open a log for the block; a missing log is made only if `new`."""
     if not new:
         _refuse_missing(url)
-    found = await open_log(url, LogOptions(read_log_settings(), create=new, is_command=True))
+    opened_log = await open_log(url, LogOptions(read_log_settings(), create=new, is_command=True))
     try:
-        yield found
+        yield opened_log
     finally:
-        await found.close()
+        await opened_log.close()
 
 
 def _refuse_missing(url: str) -> None:

@@ -39,10 +39,10 @@ def compact(*, log: str, as_json: bool) -> None:
     """  # noqa: D301 - click wants the control character
 
     async def work() -> tuple[StoreStats, StoreStats]:
-        async with open_command_log(log) as found:
-            before = await found.read_stats()
-            await found.compact()
-            return before, await found.read_stats()
+        async with open_command_log(log) as opened_log:
+            before = await opened_log.read_stats()
+            await opened_log.compact()
+            return before, await opened_log.read_stats()
 
     before, after = run(work)
     if as_json:
@@ -101,15 +101,15 @@ def repair_(
       treaty log repair sqlite:///var/lib/treaty/log.db --ids
       treaty log repair sqlite:///var/lib/treaty/log.db --accept-state --yes
     """  # noqa: D301 - click wants the control character
-    root, there, reserved = run(lambda: _inspect_log(log))
+    root, unreadable, reserved = run(lambda: _inspect_log(log))
     accepted = False
     if accept_state and not root.fits:
         _say_root(root, err=True)
         confirm("Accept the current rows? Their earlier values are then known from other copies only.", yes=yes)
         run(lambda: _accept_state(log))
         accepted = True
-        there = tuple(one for one in there if one not in root.foreign)
-    chosen = [one for one in there if newer or not one.newer]
+        unreadable = tuple(one for one in unreadable if one not in root.foreign)
+    chosen = [one for one in unreadable if newer or not one.newer]
     moved: tuple[UnreadableRow, ...] = ()
     lowered: tuple[ReservedIds, ...] = ()
     if quarantine and chosen:
@@ -120,7 +120,7 @@ def repair_(
         _say_reserved(reserved, err=True)
         confirm(f"Lower {len(reserved)} counters? No id in between may have been assigned before.", yes=yes)
         lowered = run(lambda: _lower_counters(log))
-    left = [one for one in there if one not in moved]
+    left = [one for one in unreadable if one not in moved]
     held = [one for one in reserved if one not in lowered]
     if as_json:
         facts = {
@@ -136,10 +136,10 @@ def repair_(
             _say_root(root)
         _say_rows(left)
         _say_reserved(held)
-        for one in lowered:
-            screen.say(f"context {one.context}: the next id is {one.highest + 1}", "green")
-        done = f"{len(moved)} rows moved into quarantine, " if quarantine else ""
-        screen.say(f"{done}{len(left)} unreadable rows left", "red" if left else "green")
+        for lowered_ids in lowered:
+            screen.say(f"context {lowered_ids.context}: the next id is {lowered_ids.highest + 1}", "green")
+        quarantined = f"{len(moved)} rows moved into quarantine, " if quarantine else ""
+        screen.say(f"{quarantined}{len(left)} unreadable rows left", "red" if left else "green")
     sys.exit(1 if left or not (root.fits or accepted) else 0)
 
 
@@ -156,15 +156,15 @@ def _root_members(root: StateCheck, *, accepted: bool) -> dict[str, object]:
 
 
 async def _inspect_log(url: str) -> tuple[StateCheck, tuple[UnreadableRow, ...], tuple[ReservedIds, ...]]:
-    async with open_command_log(url) as found:
-        delta, stated = await read_with_table_roots(found)
-        root = check_state(delta, stated, await find_orphan_rows(found))
+    async with open_command_log(url) as opened_log:
+        delta, stated = await read_with_table_roots(opened_log)
+        root = check_state(delta, stated, await find_orphan_rows(opened_log))
         return root, find_unreadable_rows(delta.rows), find_reserved_ids(delta.rows)
 
 
 async def _accept_state(url: str) -> None:
-    async with open_command_log(url) as found:
-        await accept_state(found, time=now())
+    async with open_command_log(url) as opened_log:
+        await accept_state(opened_log, time=now())
 
 
 def _say_root(root: StateCheck, *, err: bool = False) -> None:
@@ -186,33 +186,33 @@ def _say_root(root: StateCheck, *, err: bool = False) -> None:
 
 
 async def _quarantine_rows(url: str, *, newer: bool) -> tuple[UnreadableRow, ...]:
-    async with open_command_log(url) as found:
-        return (await quarantine_rows(found, time=now(), newer=newer))[0]
+    async with open_command_log(url) as opened_log:
+        return (await quarantine_rows(opened_log, time=now(), newer=newer))[0]
 
 
 async def _lower_counters(url: str) -> tuple[ReservedIds, ...]:
-    async with open_command_log(url) as found:
-        return (await lower_id_counters(found, time=now()))[0]
+    async with open_command_log(url) as opened_log:
+        return (await lower_id_counters(opened_log, time=now()))[0]
 
 
-def reserved_members(one: ReservedIds) -> dict[str, object]:
+def reserved_members(reserved: ReservedIds) -> dict[str, object]:
     """Return reserved ids as JSON members."""
-    ranges = [list(each) for each in one.ranges]
+    ranges = [list(each) for each in reserved.ranges]
     return {
-        "context": one.context, "counter": one.counter, "highest": one.highest, "ranges": ranges, "schemas": one.schemas
+        "context": reserved.context, "counter": reserved.counter, "highest": reserved.highest, "ranges": ranges, "schemas": reserved.schemas
     }  # fmt: skip
 
 
-def _say_reserved(found: Iterable[ReservedIds], *, err: bool = False) -> None:
-    screen.say_first((f"reserved ids: {one}" for one in found), "yellow", err=err)
+def _say_reserved(reserved: Iterable[ReservedIds], *, err: bool = False) -> None:
+    screen.say_first((f"reserved ids: {one}" for one in reserved), "yellow", err=err)
 
 
-def _row_members(one: UnreadableRow) -> dict[str, object]:
-    return {"table": one.table, "key": list(one.key), "why": one.why, "newer": one.newer, "text": one.text}
+def _row_members(row: UnreadableRow) -> dict[str, object]:
+    return {"table": row.table, "key": list(row.key), "why": row.why, "newer": row.newer, "text": row.text}
 
 
 def _say_rows(rows: list[UnreadableRow], *, err: bool = False) -> None:
-    for one in rows:
-        hint = "; a newer version of Treaty may read it: upgrade first" if one.newer else ""
-        screen.say(f"{one.table} {list(one.key)}: {one.why}{hint}", "red", err=err)
-        screen.say(f"   {one.text[:200]}", err=err)
+    for row in rows:
+        hint = "; a newer version of Treaty may read it: upgrade first" if row.newer else ""
+        screen.say(f"{row.table} {list(row.key)}: {row.why}{hint}", "red", err=err)
+        screen.say(f"   {row.text[:200]}", err=err)

@@ -29,25 +29,25 @@ def check_state(path: Path) -> CheckedState:
     """Check every byte, row and index of a state file. Raises `StateFileError` if it cannot be opened,
     `SegmentDamagedError` for a wrong checksum.
     """
-    found = open_state(path, to_check=True)
-    found.check()
+    opened_state = open_state(path, to_check=True)
+    opened_state.check()
     layered, rows = LayeredTables(small=0), DictTables()
-    layered.stand_on(found.segment, found.position)
-    rows.load(layered.rows(), found.position)
+    layered.stand_on(opened_state.segment, opened_state.position)
+    rows.load(layered.rows(), opened_state.position)
     faults = (
         *find_violations(rows),
-        *_find_wrong_roots(found, rows),
+        *_find_wrong_roots(opened_state, rows),
         *wrong_indexes(layered, REMEDY),
-        *_find_stray_entries(found.segment),
+        *_find_stray_entries(opened_state.segment),
     )
-    return CheckedState(found.position, rows, faults)
+    return CheckedState(opened_state.position, rows, faults)
 
 
 def _find_wrong_roots(file: StateFile, rows: DictTables) -> Iterator[InvariantViolation]:
     """Compare the state root in the head, and each table's part of it, with the rows."""
-    found, stated = as_root(rows.roots), file.position.root
-    if found != stated:
-        message = f"the state root of its rows is {found.hex()}, its head says {stated.hex()}; {REMEDY}"
+    actual, stated = as_root(rows.roots), file.position.root
+    if actual != stated:
+        message = f"the state root of its rows is {actual.hex()}, its head says {stated.hex()}; {REMEDY}"
         yield InvariantViolation("STATE_ROOT", "", (), message)
     shares = file.roots
     for table in sorted(shares.keys() | rows.roots.keys()):

@@ -98,11 +98,11 @@ def _write_state_file(log: str, path: Path) -> WrittenStateFile | None:
     """Write the state file of a log; return None if another process is writing the state file. Raises `UnusableError`."""
 
     async def work() -> WrittenStateFile | None:
-        with _lock_file(path) as mine:
-            if not mine:
+        with _lock_file(path) as is_locked:
+            if not is_locked:
                 return None
-            async with open_command_log(log) as found:
-                return await write(found, path, now())
+            async with open_command_log(log) as opened_log:
+                return await write(opened_log, path, now())
 
     return run(work)
 

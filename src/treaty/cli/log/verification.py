@@ -66,19 +66,19 @@ def verify(*, sources: tuple[str, ...], against: str, as_json: bool) -> None:
         raise click.UsageError("--against compares a single log or file with another; name one")
     copies = [read_whole_state(source) for source in sources]
     verdicts = [_verify_state(copy) for copy in copies]
-    found = compare_states(copies[0], read_whole_state(against)) if against else None
+    comparison = compare_states(copies[0], read_whole_state(against)) if against else None
     differ = len({one.state for one in verdicts if one.tip == verdicts[0].tip}) > 1
-    sound = not differ and not any(one.faults for one in verdicts) and not (found and found.count)
+    sound = not differ and not any(one.faults for one in verdicts) and not (comparison and comparison.count)
     if as_json:
-        compared = {"against": _comparison_members(found)} if found else {}
+        compared = {"against": _comparison_members(comparison)} if comparison else {}
         screen.say_json({"sound": sound, "logs": [*map(_result_members, verdicts)], **compared})
     else:
-        for one in verdicts:
-            _say_result(one)
+        for verdict in verdicts:
+            _say_result(verdict)
         if differ:
             screen.say("states at the same position differ: one of them is damaged", "red", bold=True)
-        if found:
-            _say_comparison(found)
+        if comparison:
+            _say_comparison(comparison)
     sys.exit(0 if sound else 1)
 
 
@@ -89,64 +89,69 @@ def _verify_state(copy: WholeState) -> VerifyResult:
     )
 
 
-def _result_members(one: VerifyResult) -> dict[str, Any]:
+def _result_members(verdict: VerifyResult) -> dict[str, Any]:
     faults = [
         {"rule": fault.rule, "table": fault.table, "key": list(fault.key), "message": fault.message}
-        for fault in one.faults
+        for fault in verdict.faults
     ]
-    return {"log": one.source, **position_members(one.tip), "stateRoot": one.state, "statedRoot": one.tip.root.hex(),
-            "rows": one.rows, "faults": faults, "reserved": [*map(reserved_members, one.reserved)]}  # fmt: skip
+    return {"log": verdict.source, **position_members(verdict.tip), "stateRoot": verdict.state, "statedRoot": verdict.tip.root.hex(),
+            "rows": verdict.rows, "faults": faults, "reserved": [*map(reserved_members, verdict.reserved)]}  # fmt: skip
 
 
-def _comparison_members(found: StateComparison) -> dict[str, Any]:
-    rows = [{"table": one.table, "key": one.key, "here": one.here, "there": one.there} for one in found.rows]
-    return {"source": found.there.source, **position_members(found.there.tip), "differing": found.count, "rows": rows}
+def _comparison_members(comparison: StateComparison) -> dict[str, Any]:
+    rows = [{"table": one.table, "key": one.key, "here": one.here, "there": one.there} for one in comparison.rows]
+    return {
+        "source": comparison.there.source,
+        **position_members(comparison.there.tip),
+        "differing": comparison.count,
+        "rows": rows,
+    }
 
 
-def _say_result(one: VerifyResult) -> None:
-    place = {name: str(value) for name, value in position_members(one.tip).items()}
-    screen.say_facts({"log": one.source, **place, "state root": one.state, "rows": f"{one.rows:,}"})
-    for fault in one.faults[:SHOWN]:
+def _say_result(verdict: VerifyResult) -> None:
+    place = {name: str(value) for name, value in position_members(verdict.tip).items()}
+    screen.say_facts({"log": verdict.source, **place, "state root": verdict.state, "rows": f"{verdict.rows:,}"})
+    for fault in verdict.faults[:SHOWN]:
         screen.say(str(fault), "red")
-    if len(one.faults) > SHOWN:
-        screen.say(f"... and {len(one.faults) - SHOWN:,} more; --json prints them all", "red")
-    if any(fault.rule == "STATE_ROOT" for fault in one.faults):
+    if len(verdict.faults) > SHOWN:
+        screen.say(f"... and {len(verdict.faults) - SHOWN:,} more; --json prints them all", "red")
+    if any(fault.rule == "STATE_ROOT" for fault in verdict.faults):
         screen.say(
             "   rows were changed outside the log: compare with another copy by --against to find them, then see `treaty log repair`",
             "yellow",
         )
-    screen.say_first((f"reserved ids: {held}" for held in one.reserved), "yellow")
-    if one.reserved:
+    screen.say_first((f"reserved ids: {held}" for held in verdict.reserved), "yellow")
+    if verdict.reserved:
         screen.say("   if an import assigned them by mistake, `treaty log repair --ids` lowers the counter", "yellow")
-    if not one.faults:
+    if not verdict.faults:
         screen.say("sound: all invariants hold, all indexes match the rows, and the state root is right", "green")
 
 
-def _say_comparison(found: StateComparison) -> None:
-    if not found.count:
-        screen.say(f"no row differs from {found.there.source}", "green")
+def _say_comparison(comparison: StateComparison) -> None:
+    if not comparison.count:
+        screen.say(f"no row differs from {comparison.there.source}", "green")
         return
-    what = "1 row differs" if found.count == 1 else f"{found.count:,} rows differ"
-    screen.say(f"{what} from {found.there.source}", "red", bold=True)
-    if found.here.tip != found.there.tip:
+    what = "1 row differs" if comparison.count == 1 else f"{comparison.count:,} rows differ"
+    screen.say(f"{what} from {comparison.there.source}", "red", bold=True)
+    if comparison.here.tip != comparison.there.tip:
         screen.say(
-            f"   it is at sequence {found.there.tip.sequence:,}, not {found.here.tip.sequence:,}; rows written in between differ too",
+            f"   it is at sequence {comparison.there.tip.sequence:,}, not {comparison.here.tip.sequence:,}; rows written in between differ too",
             "yellow",
         )
-    for one in found.rows[:SHOWN]:
-        screen.say(f"{one.table} {one.key}", "red")
-        start = _first_difference(one.here, one.there)
-        for name, text in (("here", one.here), ("there", one.there)):
+    for row in comparison.rows[:SHOWN]:
+        screen.say(f"{row.table} {row.key}", "red")
+        start = _first_difference(row.here, row.there)
+        for name, text in (("here", row.here), ("there", row.there)):
             screen.say(f"   {name}: {_cut_text(text, start)}")
-    if found.count > SHOWN:
-        screen.say(f"... and {found.count - SHOWN:,} more; --json prints {len(found.rows):,} of them", "red")
+    if comparison.count > SHOWN:
+        screen.say(f"... and {comparison.count - SHOWN:,} more; --json prints {len(comparison.rows):,} of them", "red")
 
 
-def _first_difference(here: str | None, there: str | None) -> int:
+def _first_difference(left: str | None, right: str | None) -> int:
     """Return the index of the first difference of two texts, less a few characters of context."""
-    if here is None or there is None:
+    if left is None or right is None:
         return 0
-    same = next((at for at, (one, other) in enumerate(zip(here, there, strict=False)) if one != other), 0)
+    same = next((at for at, (one, other) in enumerate(zip(left, right, strict=False)) if one != other), 0)
     return max(same - BEFORE, 0)
 
 

@@ -43,9 +43,9 @@ def read_whole_state(source: str) -> WholeState:
 
 
 async def _read_log(url: str) -> WholeState:
-    async with open_command_log(url) as found:
-        delta, roots = await read_with_table_roots(found)
-        return _build_state(found.url, delta.tip, delta.rows, roots)
+    async with open_command_log(url) as opened_log:
+        delta, roots = await read_with_table_roots(opened_log)
+        return _build_state(opened_log.url, delta.tip, delta.rows, roots)
 
 
 async def _read_dump(name: str) -> WholeState:
@@ -94,19 +94,19 @@ class StateComparison:
     rows: tuple[DifferingRow, ...]
 
 
-def compare_states(here: WholeState, there: WholeState) -> StateComparison:
+def compare_states(left: WholeState, right: WholeState) -> StateComparison:
     """Find the differing rows. Rows that describe a log itself, its origin and its snapshot, are not compared."""
-    found = sorted(_find_differing_rows(here, there), key=lambda one: (one.table, one.key))
-    return StateComparison(here, there, len(found), tuple(found[:DIFFERING_ROWS]))
+    differing = sorted(_find_differing_rows(left, right), key=lambda one: (one.table, one.key))
+    return StateComparison(left, right, len(differing), tuple(differing[:DIFFERING_ROWS]))
 
 
-def _find_differing_rows(here: WholeState, there: WholeState) -> Iterator[DifferingRow]:
-    left = {(row.table, row.key): row.value for row in here.rows if row.table not in UNROOTED}
-    for row in there.rows:
+def _find_differing_rows(first: WholeState, second: WholeState) -> Iterator[DifferingRow]:
+    left = {(row.table, row.key): row.value for row in first.rows if row.table not in UNROOTED}
+    for row in second.rows:
         if row.table in UNROOTED:
             continue
-        mine = left.pop((row.table, row.key), None)
-        if mine != row.value:
-            yield DifferingRow(row.table, row.key, mine, row.value)
+        first_value = left.pop((row.table, row.key), None)
+        if first_value != row.value:
+            yield DifferingRow(row.table, row.key, first_value, row.value)
     for (table, key), value in left.items():
         yield DifferingRow(table, key, value, None)

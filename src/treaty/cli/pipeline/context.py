@@ -48,8 +48,8 @@ def read_file(path: Path) -> "PipelineDescription":
 
     try:
         return read_description(path, os.environ)  # noqa: TID251 (a file of a pipeline may name variables)
-    except DescriptionError as wrong:
-        raise UnusableError(f"{path}: {wrong}") from wrong
+    except DescriptionError as error:
+        raise UnusableError(f"{path}: {error}") from error
 
 
 @contextmanager
@@ -60,18 +60,18 @@ def open_pipeline(path: Path, url: str, *, spinner: bool = True) -> Iterator[Pip
     if not where:
         raise UnusableError(f"{path}: registry is missing; set it in the file, with --registry or in TREATY_REGISTRY")
     try:
-        found = opened_registry(where)
+        client = opened_registry(where)
     except (*UNUSABLE_ERRORS, *PASSING_ERRORS, RegistryError, ValueError) as error:
         raise UnusableError(f"{error}; name a registry, for instance http://host:port") from error
-    with found, start_session(described, spinner=spinner) as spark:
-        yield PipelineContext(described, spark, found)
+    with client, start_session(described, spinner=spinner) as spark:
+        yield PipelineContext(described, spark, client)
 
 
 def start_session(described: "PipelineDescription", *, spinner: bool = True) -> AbstractContextManager[Any]:
     """Start the Spark session of a pipeline, with the packages that its source and tables need."""
-    mine = described.pipeline
-    formats = {mine.good_table.format, mine.bad_table.format}
-    session = start_spark(described.name, described.session, mine.source, formats)
+    pipeline = described.pipeline
+    formats = {pipeline.good_table.format, pipeline.bad_table.format}
+    session = start_spark(described.name, described.session, pipeline.source, formats)
     return show_tasks(described.name, session) if spinner else session
 
 
@@ -82,7 +82,7 @@ def start_spark(name: str, settings: "SparkSettings", source: Any, formats: set[
     from treaty.spark.session import is_running  # noqa: PLC0415
     from treaty.spark.session import session as started  # noqa: PLC0415
 
-    others = is_running()
+    was_running = is_running()
     with needs_jvm():
         spark = started(
             f"treaty {name}",
@@ -100,7 +100,7 @@ def start_spark(name: str, settings: "SparkSettings", source: Any, formats: set[
     try:
         yield spark
     finally:
-        if not others:
+        if not was_running:
             spark.stop()
 
 

@@ -47,120 +47,120 @@ def read_description(path: Path, environment: Mapping[str, str]) -> PipelineDesc
         raise DescriptionError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8'}") from error
     except tomllib.TOMLDecodeError as error:
         raise DescriptionError(f"{path} is not valid TOML: {error}") from error
-    found = DescriptionTable(values)
+    table = DescriptionTable(values)
     try:
-        return _build_description(found, path.stem, environment)
+        return _build_description(table, path.stem, environment)
     except (PipelineError, SourceError, NoMergeError) as error:
         raise DescriptionError(str(error)) from error
 
 
-def _build_description(found: DescriptionTable, stem: str, environment: Mapping[str, str]) -> PipelineDescription:
-    name = found.text("name", stem)
-    registry = found.text_with_variables("registry", environment, "")
-    session = read_session(found.table("spark"))
+def _build_description(table: DescriptionTable, stem: str, environment: Mapping[str, str]) -> PipelineDescription:
+    name = table.text("name", stem)
+    registry = table.text_with_variables("registry", environment, "")
+    session = read_session(table.table("spark"))
     try:
-        pipeline = _build_pipeline(found)
+        pipeline = _build_pipeline(table)
     except PipelineError:
-        found.refuse_unknown_keys()  # all keys were read: a misspelt one is why it lacks something
+        table.refuse_unknown_keys()  # all keys were read: a misspelt one is why it lacks something
         raise
-    found.refuse_unknown_keys()
+    table.refuse_unknown_keys()
     return PipelineDescription(name, pipeline, session, registry)
 
 
-def _build_pipeline(found: DescriptionTable) -> Pipeline:
-    part, framing = found.text("part", "value", PARTS), found.text("framing", "prefix")
-    keep = found.texts("keep")
-    columns = found.table("columns") or DescriptionTable({}, "columns")
-    bad = require_table(found, "bad")
-    most, share = bad.integer("most", None, least=0), bad.number("share", 1.0, 0, 1)
-    patience = found.table("patience") or DescriptionTable({}, "patience")
+def _build_pipeline(table: DescriptionTable) -> Pipeline:
+    part, framing = table.text("part", "value", PARTS), table.text("framing", "prefix")
+    keep = table.texts("keep")
+    columns = table.table("columns") or DescriptionTable({}, "columns")
+    bad = require_table(table, "bad")
+    limit, share = bad.integer("most", None, minimum=0), bad.number("share", 1.0, 0, 1)
+    patience = table.table("patience") or DescriptionTable({}, "patience")
     pipeline = Pipeline(
-        found.text("subject", ""),
-        read_table(require_table(found, "good")),
+        table.text("subject", ""),
+        read_table(require_table(table, "good")),
         read_table(bad),
-        found.text("checkpoint"),
-        reader=_read_reader(found),
-        column=found.text("column", ""),
+        table.text("checkpoint"),
+        reader=_read_reader(table),
+        column=table.text("column", ""),
         keep=keep,
         with_id=columns.text("id", ""),
         with_version=columns.text("version", ""),
-        message=found.text("message", ""),
-        evolution=found.text("evolution", "widen", EVOLUTIONS),
-        most_bad=most,
+        message=table.text("message", ""),
+        evolution=table.text("evolution", "widen", EVOLUTIONS),
+        most_bad=limit,
         worst_share=1.0 if share is None else share,
-        source=read_source(require_table(found, "source"), headers=framing == "header" or "headers" in keep),
-        trigger=read_trigger(found.table("trigger")),
+        source=read_source(require_table(table, "source"), headers=framing == "header" or "headers" in keep),
+        trigger=read_trigger(table.table("trigger")),
         part=part,
         framing=framing,
-        depth=found.integer("depth", 3) or 3,
-        lossy=found.text("lossy", "refuse", LOSSY),
-        defaults=found.boolean("defaults", usual=False),
-        encoding=found.text("encoding", ""),
+        depth=table.integer("depth", 3) or 3,
+        lossy=table.text("lossy", "refuse", LOSSY),
+        defaults=table.boolean("defaults", usual=False),
+        encoding=table.text("encoding", ""),
         tries=patience.integer("tries", REGISTRY_TRIES) or REGISTRY_TRIES,
         patience=patience.number("unknown_seconds", 0.0) or 0.0,
-        keyed=_read_keyed(found.table("keyed")),
+        keyed=_read_keyed(table.table("keyed")),
     )
     columns.refuse_unknown_keys()
     patience.refuse_unknown_keys()
     return pipeline
 
 
-def _read_keyed(found: DescriptionTable | None) -> KeyedTableOptions | None:
-    if found is None:
+def _read_keyed(table: DescriptionTable | None) -> KeyedTableOptions | None:
+    if table is None:
         return None
-    envelope = found.text("envelope", "", ("debezium",) if found.has("envelope") else ())
-    names = DebeziumEnvelope(found.text("before", "before"), found.text("after", "after"), found.text("op", "op"))
+    envelope = table.text("envelope", "", ("debezium",) if table.has("envelope") else ())
+    names = DebeziumEnvelope(table.text("before", "before"), table.text("after", "after"), table.text("op", "op"))
     try:
         keyed = KeyedTableOptions(
-            found.texts("key"),
-            found.text("subject", ""),
-            found.text("column", "key"),
-            found.text("version", ""),
-            found.texts("order") or ("offset",),
+            table.texts("key"),
+            table.text("subject", ""),
+            table.text("column", "key"),
+            table.text("version", ""),
+            table.texts("order") or ("offset",),
             names if envelope else None,
         )
     except ValueError as error:
-        raise DescriptionError(f"{found.path}: {error}") from error
-    found.refuse_unknown_keys()
+        raise DescriptionError(f"{table.path}: {error}") from error
+    table.refuse_unknown_keys()
     return keyed
 
 
-def require_table(found: DescriptionTable, name: str) -> DescriptionTable:
+def require_table(table: DescriptionTable, name: str) -> DescriptionTable:
     """Return a nested table. Raises `DescriptionError` where it is missing."""
-    inside = found.table(name)
+    inside = table.table(name)
     if inside is None:
-        hint = found.find_misspelt(name)
-        raise DescriptionError(f"{found.key(name)} is missing; {hint}allowed is a table, [{found.key(name)}]")
+        hint = table.find_misspelt(name)
+        raise DescriptionError(f"{table.key(name)} is missing; {hint}allowed is a table, [{table.key(name)}]")
     return inside
 
 
-def _read_reader(found: DescriptionTable) -> str | int:
-    value = found.raw("reader")
+def _read_reader(table: DescriptionTable) -> str | int:
+    value = table.raw("reader")
     if value is None:
         return "union"
     if isinstance(value, bool) or not (value in NAMED or (isinstance(value, int) and value > 0)):
-        raise found.value_error("reader", f"allowed are {READERS}")
+        raise table.value_error("reader", f"allowed are {READERS}")
     number: str | int = value
     return number
 
 
-def read_table(found: DescriptionTable) -> LakeTable:
+def read_table(table: DescriptionTable) -> LakeTable:
     """Read a lake table."""
-    place, format_ = found.text("place"), found.text("format", "delta", FORMATS)
-    partitions = found.texts("partitions")
-    found.refuse_unknown_keys()
+    place, format_ = table.text("place"), table.text("format", "delta", FORMATS)
+    partitions = table.texts("partitions")
+    table.refuse_unknown_keys()
     try:
         return LakeTable(
             place if "/" in place or format_ == "iceberg" or "." in place else f"./{place}", format_, partitions
         )
     except ValueError as error:
-        raise found.value_error("place", str(error)) from error
+        raise table.value_error("place", str(error)) from error
 
 
-def read_source(found: DescriptionTable, *, headers: bool) -> Source:
+def read_source(table: DescriptionTable, *, headers: bool) -> Source:
     """Read the table of a source."""
-    kafka, files = found.table("kafka"), found.table("files")
-    found.refuse_unknown_keys()
+    kafka, files = table.table("kafka"), table.table("files")
+    table.refuse_unknown_keys()
     if (kafka is None) == (files is None):
         raise DescriptionError("source: allowed is one of the tables [source.kafka] and [source.files]")
     if files is not None:
@@ -189,20 +189,20 @@ def read_source(found: DescriptionTable, *, headers: bool) -> Source:
     return source
 
 
-def read_trigger(found: DescriptionTable | None) -> StreamTrigger:
+def read_trigger(table: DescriptionTable | None) -> StreamTrigger:
     """Read when batches begin."""
-    if found is None:
+    if table is None:
         return StreamTrigger()
-    kind = found.text("kind", "every", KINDS)
-    every = found.text("every", "0 seconds")
-    found.refuse_unknown_keys()
+    kind = table.text("kind", "every", KINDS)
+    every = table.text("every", "0 seconds")
+    table.refuse_unknown_keys()
     return StreamTrigger(kind, every)
 
 
-def read_session(found: DescriptionTable | None) -> SparkSettings:
+def read_session(table: DescriptionTable | None) -> SparkSettings:
     """Read the settings of the Spark session."""
-    if found is None:
+    if table is None:
         return SparkSettings()
-    session = SparkSettings(found.text("master", "local[*]"), found.text("memory", "2g"), found.pairs("settings"))
-    found.refuse_unknown_keys()
+    session = SparkSettings(table.text("master", "local[*]"), table.text("memory", "2g"), table.pairs("settings"))
+    table.refuse_unknown_keys()
     return session

@@ -36,31 +36,31 @@ class DescriptionTable:
 
     def text(self, name: str, usual: str | None = None, allowed: Sequence[str] = ()) -> str:
         """Return a string, one of `allowed` if given; it is required if `usual` is None."""
-        found = self._get(name, str, usual)
-        if allowed and found not in allowed:
+        value = self._get(name, str, usual)
+        if allowed and value not in allowed:
             raise self.value_error(name, f"allowed are {', '.join(allowed)}")
-        assert isinstance(found, str)
-        return found
+        assert isinstance(value, str)
+        return value
 
-    def text_with_variables(self, name: str, known: Mapping[str, str], usual: str | None = None) -> str:
+    def text_with_variables(self, name: str, environment: Mapping[str, str], usual: str | None = None) -> str:
         """Return a string in which ``${NAME}`` is replaced by the environment variable, for addresses and secrets."""
-        return substitute_variables(self.key(name), self.text(name, usual), known)
+        return substitute_variables(self.key(name), self.text(name, usual), environment)
 
-    def number(self, name: str, usual: float | None, least: float = 0, most: float | None = None) -> float | None:
-        """Return a number of at least `least`, or None."""
-        found = self._get(name, float, usual, needed=False)
-        if found is not None and (found < least or (most is not None and found > most)):
+    def number(self, name: str, usual: float | None, minimum: float = 0, maximum: float | None = None) -> float | None:
+        """Return a number of at least `minimum`, or None."""
+        value = self._get(name, float, usual, needed=False)
+        if value is not None and (value < minimum or (maximum is not None and value > maximum)):
             raise self.value_error(
-                name, f"allowed is {least:g} or more" if most is None else f"allowed is {least:g} to {most:g}"
+                name, f"allowed is {minimum:g} or more" if maximum is None else f"allowed is {minimum:g} to {maximum:g}"
             )
-        return None if found is None else float(found)
+        return None if value is None else float(value)
 
-    def integer(self, name: str, usual: int | None, least: int = 1) -> int | None:
-        """Return an integer of at least `least`, or None."""
-        found = self._get(name, int, usual, needed=False)
-        if found is not None and found < least:
-            raise self.value_error(name, f"allowed is {least} or more")
-        return None if found is None else int(found)
+    def integer(self, name: str, usual: int | None, minimum: int = 1) -> int | None:
+        """Return an integer of at least `minimum`, or None."""
+        value = self._get(name, int, usual, needed=False)
+        if value is not None and value < minimum:
+            raise self.value_error(name, f"allowed is {minimum} or more")
+        return None if value is None else int(value)
 
     def boolean(self, name: str, *, usual: bool) -> bool:
         """Return a boolean."""
@@ -68,11 +68,11 @@ class DescriptionTable:
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Return a list of strings; empty if missing."""
-        found = self._get(name, list, [])
-        assert isinstance(found, list)
-        if not all(isinstance(one, str) and one for one in found):
+        value = self._get(name, list, [])
+        assert isinstance(value, list)
+        if not all(isinstance(one, str) and one for one in value):
             raise self.value_error(name, f"allowed is {KINDS[list]}, none of them empty")
-        return tuple(found)
+        return tuple(value)
 
     def pairs(self, name: str) -> tuple[tuple[str, str], ...]:
         """Return a table of strings; empty if missing."""
@@ -83,8 +83,8 @@ class DescriptionTable:
 
     def table(self, name: str) -> "DescriptionTable | None":
         """Return a nested table; None if missing."""
-        found = self._get(name, dict, None, needed=False)
-        return None if found is None else DescriptionTable(found, self.key(name))
+        value = self._get(name, dict, None, needed=False)
+        return None if value is None else DescriptionTable(value, self.key(name))
 
     def has(self, name: str) -> bool:
         """Return whether a member exists."""
@@ -130,11 +130,11 @@ class DescriptionTable:
         return value
 
 
-def substitute_variables(key: str, text: str, known: Mapping[str, str]) -> str:
+def substitute_variables(key: str, text: str, environment: Mapping[str, str]) -> str:
     """Replace the variables of a string. Raises `DescriptionError` for an unset one; the message never contains a value."""
     for name in _VARIABLE.findall(text):
-        if name not in known:
+        if name not in environment:
             raise DescriptionError(
                 f"{key}: the environment variable {name} is not set; set it, or write the value into the file"
             )
-    return _VARIABLE.sub(lambda found: known[found[1]], text)
+    return _VARIABLE.sub(lambda found: environment[found[1]], text)

@@ -38,31 +38,37 @@ def replay(file: Path, *, registry: str, as_json: bool) -> None:
     from treaty.spark.pipelines.plan_store import NeverRanError  # noqa: PLC0415
     from treaty.spark.pipelines.replay import replay as again  # noqa: PLC0415
 
-    with context.open_pipeline(file, registry) as (described, spark, found):
+    with context.open_pipeline(file, registry) as (described, spark, client):
         try:
-            done = again(described.pipeline, found, spark)
+            report = again(described.pipeline, client, spark)
         except (NeverRanError, PlanError, EvolutionError, RegistryError) as error:
             raise UnusableError(str(error)) from error
     if as_json:
-        members = _replay_members(done)
-        screen.say_json({"name": described.name, **members, "topics": [_replay_members(one) for one in done.topics]})
+        members = _replay_members(report)
+        screen.say_json({"name": described.name, **members, "topics": [_replay_members(one) for one in report.topics]})
     else:
-        for one in done.topics or (done,):
-            _say_replay(one)
-    sys.exit(context.FINE if done.rows == done.passed else context.FAILED)
+        for topic_report in report.topics or (report,):
+            _say_replay(topic_report)
+    sys.exit(context.FINE if report.rows == report.passed else context.FAILED)
 
 
-def _replay_members(done: "ReplayReport") -> dict[str, Any]:
-    reasons = dict(done.reasons)
-    return {"replay": done.number, "topic": done.topic, "rows": done.rows, "passed": done.passed, "reasons": reasons}
+def _replay_members(report: "ReplayReport") -> dict[str, Any]:
+    reasons = dict(report.reasons)
+    return {
+        "replay": report.number,
+        "topic": report.topic,
+        "rows": report.rows,
+        "passed": report.passed,
+        "reasons": reasons,
+    }
 
 
-def _say_replay(done: "ReplayReport") -> None:
-    where = f" of {done.topic}" if done.topic else ""
-    left = done.rows - done.passed
+def _say_replay(report: "ReplayReport") -> None:
+    where = f" of {report.topic}" if report.topic else ""
+    left = report.rows - report.passed
     screen.say(
-        f"Replay {done.number}{where}: {screen.format_count(done.rows, 'bad row')}, {done.passed:,} are good now, {left:,} are not.",
+        f"Replay {report.number}{where}: {screen.format_count(report.rows, 'bad row')}, {report.passed:,} are good now, {left:,} are not.",
         "yellow" if left else "green",
     )
-    for code, rows in done.reasons:
+    for code, rows in report.reasons:
         screen.say(f"  {code}: {rows:,}")

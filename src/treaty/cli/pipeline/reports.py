@@ -44,65 +44,67 @@ def plan(file: Path, *, registry: str, topics: tuple[str, ...], as_json: bool) -
     """  # noqa: D301 - click wants the control character
     from treaty.spark.pipelines.reports.preview import preview  # noqa: PLC0415 (loads Spark, which --help must not need)
 
-    with context.open_pipeline(file, registry) as (described, spark, found):
+    with context.open_pipeline(file, registry) as (described, spark, client):
         try:
-            seen = preview(described.pipeline, found, spark, topics)
+            previews = preview(described.pipeline, client, spark, topics)
         except RegistryError as error:
             raise UnusableError(describe_failure(error)) from error
-    fine = all(one.fine for one in seen)
+    fine = all(one.fine for one in previews)
     if as_json:
-        screen.say_json({"name": described.name, "fine": fine, "subjects": [_preview_members(one) for one in seen]})
+        screen.say_json({"name": described.name, "fine": fine, "subjects": [_preview_members(one) for one in previews]})
     else:
-        for one in seen:
-            _say_preview(one)
-        if not seen:
+        for topic_preview in previews:
+            _say_preview(topic_preview)
+        if not previews:
             screen.say("The source is a topic pattern: name topics with --topic.", "yellow")
     sys.exit(context.FINE if fine else context.FAILED)
 
 
-def _preview_members(one: "PipelinePreview") -> dict[str, Any]:
-    made = one.plan
-    columns = made.columns or (("value", made.type),) if made else ()
+def _preview_members(topic_preview: "PipelinePreview") -> dict[str, Any]:
+    plan = topic_preview.plan
+    columns = plan.columns or (("value", plan.type),) if plan else ()
     return {
-        "topic": one.topic,
-        "subject": one.subject,
-        "table": one.table,
-        "fine": one.fine,
-        "creates": one.new,
-        "reader": made.reader_name if made else None,
-        "format": made.format if made else None,
-        "ids": [{"id": each.schema_id, "subject": each.subject, "version": each.version} for each in made.writers]
-        if made
+        "topic": topic_preview.topic,
+        "subject": topic_preview.subject,
+        "table": topic_preview.table,
+        "fine": topic_preview.fine,
+        "creates": topic_preview.new,
+        "reader": plan.reader_name if plan else None,
+        "format": plan.format if plan else None,
+        "ids": [{"id": each.schema_id, "subject": each.subject, "version": each.version} for each in plan.writers]
+        if plan
         else [],
         "columns": [{"name": name, "type": kind} for name, kind in columns],
-        "changes": [{"kind": each.kind, "column": each.path, "old": each.old, "new": each.new} for each in one.grows],
-        "bad_ids": [{"id": each.schema_id, "code": each.code, "message": each.message} for each in made.rejected]
-        if made
+        "changes": [
+            {"kind": each.kind, "column": each.path, "old": each.old, "new": each.new} for each in topic_preview.grows
+        ],
+        "bad_ids": [{"id": each.schema_id, "code": each.code, "message": each.message} for each in plan.rejected]
+        if plan
         else [],
-        "refused": list(one.refused),
-        "suspect_rows": [asdict(each) for each in one.suspect],
+        "refused": list(topic_preview.refused),
+        "suspect_rows": [asdict(each) for each in topic_preview.suspect],
     }
 
 
-def _say_preview(one: "PipelinePreview") -> None:
-    if one.plan is not None:
-        screen.say(one.plan.explain())
-    if one.new:
-        screen.say(f"  table {one.table} would be created", "green")
-    elif one.plan is not None and not one.refused:
-        screen.say(f"  table {one.table} {'would change' if one.grows else 'would not change'}")
-    for change in one.grows:
+def _say_preview(topic_preview: "PipelinePreview") -> None:
+    if topic_preview.plan is not None:
+        screen.say(topic_preview.plan.explain())
+    if topic_preview.new:
+        screen.say(f"  table {topic_preview.table} would be created", "green")
+    elif topic_preview.plan is not None and not topic_preview.refused:
+        screen.say(f"  table {topic_preview.table} {'would change' if topic_preview.grows else 'would not change'}")
+    for change in topic_preview.grows:
         screen.say(f"    {change}", "yellow")
-    for sentence in one.refused:
-        screen.say(f"  REFUSED  {one.subject}: {sentence}", "red")
-    say_suspects(one.suspect)
+    for sentence in topic_preview.refused:
+        screen.say(f"  REFUSED  {topic_preview.subject}: {sentence}", "red")
+    say_suspects(topic_preview.suspect)
 
 
-def say_suspects(found: "Iterable[SuspectQuery]") -> None:
+def say_suspects(suspects: "Iterable[SuspectQuery]") -> None:
     """Print the queries that count rows which a development build may have written wrongly."""
-    for one in found:
-        screen.say(f"  SUSPECT  {one.sentence}, where a development build wrote it; {one.remedy}:", "yellow")
-        screen.say(f"    {one.query}")
+    for suspect in suspects:
+        screen.say(f"  SUSPECT  {suspect.sentence}, where a development build wrote it; {suspect.remedy}:", "yellow")
+        screen.say(f"    {suspect.query}")
 
 
 @click.command("status", epilog="Exit code 0: the status is printed. 2: unusable input.")
@@ -125,34 +127,34 @@ def status(file: Path, *, as_json: bool) -> None:
 
     described = context.read_file(file)
     try:
-        found = read_local_status(described.pipeline)
+        pipeline_status = read_local_status(described.pipeline)
     except NeedsSparkError as reason:
         screen.say(f"starting Spark: {reason}", err=True)
         with context.start_session(described) as spark:
-            found = read_status(described.pipeline, spark)
+            pipeline_status = read_status(described.pipeline, spark)
     if as_json:
-        screen.say_json(_status_members(described.name, found))
+        screen.say_json(_status_members(described.name, pipeline_status))
     else:
-        _say_status(described.name, found)
+        _say_status(described.name, pipeline_status)
 
 
-def _status_members(name: str, found: "PipelineStatus") -> dict[str, Any]:
+def _status_members(name: str, pipeline_status: "PipelineStatus") -> dict[str, Any]:
     from treaty.spark.pipelines.batch_history import list_counts  # noqa: PLC0415 (loads Spark)
 
-    last = found.last
+    last = pipeline_status.last
     return {
         "name": name,
-        "ran": bool(found.query),
-        "query": found.query,
+        "ran": bool(pipeline_status.query),
+        "query": pipeline_status.query,
         "last": {"batch": last.batch, "ended": last.ended, "seconds": last.seconds, "rows": list_counts(last.rows)}
         if last
         else None,
         "total": list_counts(last.total) if last else [],
-        "lag": found.lag,
-        "no_lag": found.no_lag or None,
+        "lag": pipeline_status.lag,
+        "no_lag": pipeline_status.no_lag or None,
         "still_bad": [
             {"topic": one.topic, "code": one.code, "id": one.schema_id, "rows": one.rows, "message": one.message}
-            for one in found.bad
+            for one in pipeline_status.bad
         ],
         "plans": [
             {
@@ -162,52 +164,57 @@ def _status_members(name: str, found: "PipelineStatus") -> dict[str, Any]:
                 "ids": [one.schema_id for one in made.writers],
                 "bad_ids": [one.schema_id for one in made.rejected],
             }
-            for topic, batch, made in found.plans
+            for topic, batch, made in pipeline_status.plans
         ],
-        "suspect_rows": [asdict(each) for each in found.suspect],
+        "suspect_rows": [asdict(each) for each in pipeline_status.suspect],
     }
 
 
-def _say_status(name: str, found: "PipelineStatus") -> None:
+def _say_status(name: str, pipeline_status: "PipelineStatus") -> None:
     from treaty.spark.pipelines.batch_history import sum_topics  # noqa: PLC0415 (loads Spark)
 
-    if not found.query:
+    if not pipeline_status.query:
         screen.say(f"{name} has not run yet.", "yellow")
         return
-    facts = {"query": found.query, "lag": f"{found.lag:,} records" if found.lag is not None else found.no_lag}
-    if found.last:
-        when = datetime.fromtimestamp(found.last.ended, UTC)
-        facts["last"] = f"batch {found.last.batch}, {found.last.seconds:.1f} s, ended {when:%Y-%m-%d %H:%M:%S} UTC"
-    if found.last:
-        seen = sum_topics(found.last.total)
-        deletes = f", {seen.deletes:,} delete markers" if seen.deletes else ""
-        facts["rows"] = f"{seen.rows:,}: {seen.good:,} good, {seen.bad:,} bad{deletes}"
+    facts = {
+        "query": pipeline_status.query,
+        "lag": f"{pipeline_status.lag:,} records" if pipeline_status.lag is not None else pipeline_status.no_lag,
+    }
+    if pipeline_status.last:
+        when = datetime.fromtimestamp(pipeline_status.last.ended, UTC)
+        facts["last"] = (
+            f"batch {pipeline_status.last.batch}, {pipeline_status.last.seconds:.1f} s, ended {when:%Y-%m-%d %H:%M:%S} UTC"
+        )
+    if pipeline_status.last:
+        counts = sum_topics(pipeline_status.last.total)
+        deletes = f", {counts.deletes:,} delete markers" if counts.deletes else ""
+        facts["rows"] = f"{counts.rows:,}: {counts.good:,} good, {counts.bad:,} bad{deletes}"
     screen.say(name, bold=True)
     screen.say_facts(facts)
-    if found.last:
-        rows, heads = _count_rows(found), ("topic", "id", "error", "last", "all")
-        first = 0 if any(found.last.total) else 1  # without topics there is nothing to show of them
+    if pipeline_status.last:
+        rows, heads = _count_rows(pipeline_status), ("topic", "id", "error", "last", "all")
+        first = 0 if any(pipeline_status.last.total) else 1  # without topics there is nothing to show of them
         screen.say_rows(heads[first:], [row[first:] for row in rows])
-    for bad in found.bad:
+    for bad in pipeline_status.bad:
         where = f"{bad.topic} " if bad.topic else ""
         number = f"id {bad.schema_id}" if bad.schema_id is not None else "no id"
         screen.say(f"still bad: {where}{bad.rows:,} {bad.code} ({number}): {bad.message}", "red")
-    for topic, batch, made in found.plans:
-        ids = ", ".join(str(one.schema_id) for one in made.writers)
-        screen.say(f"plan{f' of {topic}' if topic else ''} since batch {batch}: {made.subject}, ids {ids}")
-    say_suspects(found.suspect)
+    for topic, batch, topic_plan in pipeline_status.plans:
+        ids = ", ".join(str(one.schema_id) for one in topic_plan.writers)
+        screen.say(f"plan{f' of {topic}' if topic else ''} since batch {batch}: {topic_plan.subject}, ids {ids}")
+    say_suspects(pipeline_status.suspect)
 
 
-def _count_rows(found: "PipelineStatus") -> list[tuple[str, ...]]:
-    assert found.last is not None, "asked by the caller"
+def _count_rows(pipeline_status: "PipelineStatus") -> list[tuple[str, ...]]:
+    assert pipeline_status.last is not None, "asked by the caller"
     return [
         (
             topic or "-",
             str(number) if number >= 0 else "-",
             code or "-",
-            f"{found.last.rows.get(topic, {}).get((number, code), 0):,}",
+            f"{pipeline_status.last.rows.get(topic, {}).get((number, code), 0):,}",
             f"{rows:,}",
         )
-        for topic, counts in sorted(found.last.total.items())
+        for topic, counts in sorted(pipeline_status.last.total.items())
         for (number, code), rows in sorted(counts.items())
     ]

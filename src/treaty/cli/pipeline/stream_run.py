@@ -63,7 +63,7 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
     ending = Event()
     with (
         end_with_spark(ending),
-        context.open_pipeline(file, registry, spinner=False) as (described, spark, found),
+        context.open_pipeline(file, registry, spinner=False) as (described, spark, client),
         ExitStack() as stack,
     ):
         drawn = described.pipeline.trigger.bounded and not as_json and sys.stderr.isatty()
@@ -74,7 +74,7 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
             stack.callback(_serve_metrics(numbers, metrics_port, metrics_host))
         stack.enter_context(_handle_signals(ending))
         try:
-            query = runner.run(described.pipeline, found, spark, on_report=numbers.add_batch, ending=ending)
+            query = runner.run(described.pipeline, client, spark, on_report=numbers.add_batch, ending=ending)
         except (SourceError, PipelineError, PlanError) as error:
             raise UnusableError(str(error)) from error
         stream = numbers.stream = StreamHandle(query, ending)
@@ -118,11 +118,16 @@ class _RunProgress:
         from treaty.spark.pipelines.batch_history import list_counts, sum_topics  # noqa: PLC0415
 
         self.metrics.add_report(report)
-        seen = sum_topics(report.rows)
-        self.rows, self.good = self.rows + seen.rows, self.good + seen.good
-        self.bad, self.deletes = self.bad + seen.bad, self.deletes + seen.deletes
+        row_counts = sum_topics(report.rows)
+        self.rows, self.good = self.rows + row_counts.rows, self.good + row_counts.good
+        self.bad, self.deletes = self.bad + row_counts.bad, self.deletes + row_counts.deletes
         if self.as_json:
-            counts = {"rows": seen.rows, "good": seen.good, "bad": seen.bad, "deletes": seen.deletes}
+            counts = {
+                "rows": row_counts.rows,
+                "good": row_counts.good,
+                "bad": row_counts.bad,
+                "deletes": row_counts.deletes,
+            }
             line = {
                 "batch": report.batch,
                 "seconds": round(report.seconds, 3),
@@ -131,8 +136,8 @@ class _RunProgress:
             }
             click.echo(_format_line(line))
         elif not self.drawn:
-            said = f"batch {report.batch}: {seen.rows:,} rows, {seen.bad:,} bad, {report.seconds:.1f} s"
-            screen.say(said, err=True)
+            sentence = f"batch {report.batch}: {row_counts.rows:,} rows, {row_counts.bad:,} bad, {report.seconds:.1f} s"
+            screen.say(sentence, err=True)
 
     def note_restarts(self, count: int) -> None:
         """Print the reason of each restart once."""
@@ -146,24 +151,26 @@ class _RunProgress:
 
     def lag(self) -> int | None:
         """Return the lag in records, for a scrape."""
-        found = self.progress()
-        return found.lag if found else None
+        progress = self.progress()
+        return progress.lag if progress else None
 
     def say_end(self, *, stopped: bool) -> None:
         """Print a summary of this run as a sentence."""
         parts = [f"{self.bad:,} bad"] if self.bad else []
         parts += [f"{self.deletes:,} delete markers"] if self.deletes else []
         more = f" ({', '.join(parts)})" if parts else ""
-        said = f"{screen.format_count(self.rows, 'row')}{more} in {screen.format_count(self.metrics.batches, 'batch')}"
-        screen.say(f"{'Stopped: ' if stopped else ''}{said}.", "yellow" if self.bad else "green", err=True)
+        sentence = (
+            f"{screen.format_count(self.rows, 'row')}{more} in {screen.format_count(self.metrics.batches, 'batch')}"
+        )
+        screen.say(f"{'Stopped: ' if stopped else ''}{sentence}.", "yellow" if self.bad else "green", err=True)
 
 
 def _serve_metrics(numbers: _RunProgress, port: int, host: str) -> Callable[[], None]:
     try:
-        end, taken = numbers.metrics.serve(port, host)
+        end, bound_port = numbers.metrics.serve(port, host)
     except OSError as error:
         raise UnusableError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
-    screen.say(f"metrics on http://{host}:{taken}/metrics", err=True)
+    screen.say(f"metrics on http://{host}:{bound_port}/metrics", err=True)
     return end
 
 
@@ -175,16 +182,16 @@ def _handle_signals(ending: Event) -> Iterator[None]:
     def asked(number: int, frame: FrameType | None) -> None:
         ending.set()
         silence_libraries()
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, handler)
 
-    for one in (signal.SIGTERM, signal.SIGINT):
-        before[one] = signal.signal(one, asked)
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        before[signal_number] = signal.signal(signal_number, asked)
     try:
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, handler)
 
 
 def _say_places(pipeline: "Pipeline", file: Path, bad: int) -> None:
@@ -217,12 +224,17 @@ def _show_progress(tasks: TaskCounter) -> Iterator[Callable[[_RunProgress], None
         task = bar.add_task("reading", total=None, said="starting")
 
         def show(numbers: _RunProgress) -> None:
-            found = numbers.progress()
+            progress = numbers.progress()
             counts = screen.format_count(numbers.rows, "row"), screen.format_count(numbers.metrics.batches, "batch")
-            said = f"{counts[0]}, {numbers.bad:,} bad, {counts[1]}" if numbers.metrics.batches else "the first batch"
-            said = ", ".join(filter(None, (said, tasks.describe())))
+            sentence = (
+                f"{counts[0]}, {numbers.bad:,} bad, {counts[1]}" if numbers.metrics.batches else "the first batch"
+            )
+            sentence = ", ".join(filter(None, (sentence, tasks.describe())))
             bar.update(
-                task, total=found.total if found else None, completed=found.done if found else numbers.rows, said=said
+                task,
+                total=progress.total if progress else None,
+                completed=progress.done if progress else numbers.rows,
+                said=sentence,
             )
 
         yield show

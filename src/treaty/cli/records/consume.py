@@ -78,69 +78,77 @@ class RecordPrinter:
     markers: int = 0
     partitions: set[int] = field(default_factory=set)
 
-    def show(self, one: TopicRecord) -> None:
+    def show(self, record: TopicRecord) -> None:
         """Print a record, or its error."""
         self.count += 1
-        self.markers += one.value is None
-        self.partitions.add(one.partition)
+        self.markers += record.value is None
+        self.partitions.add(record.partition)
         halves: dict[Part, DecodedPart] = {}
-        wrong: dict[Part, BadRecordError] = {}
-        asked: tuple[tuple[Part, bytes | None, DecodeMode], ...] = (
-            ("key", one.key, self.key_as),
-            ("value", one.value, "schema"),
+        errors: dict[Part, BadRecordError] = {}
+        parts: tuple[tuple[Part, bytes | None, DecodeMode], ...] = (
+            ("key", record.key, self.key_as),
+            ("value", record.value, "schema"),
         )
-        for part, data, how in asked:
+        for part, data, how in parts:
             try:
-                halves[part] = self._decode(part, data, one, how)
+                halves[part] = self._decode(part, data, record, how)
             except BadRecordError as bad:
-                wrong[part] = bad
+                errors[part] = bad
                 halves[part] = DecodedPart(show_base64(data or b""))
-        if wrong:
+        if errors:
             self.bad += 1
-            for part, why in wrong.items():
-                self._explain(one, part, why)
+            for part, why in errors.items():
+                self._explain(record, part, why)
             if not self.raw:
                 return
-        self._print(one, halves["key"], halves["value"], wrong)
+        self._print(record, halves["key"], halves["value"], errors)
 
-    def _decode(self, part: Part, data: bytes | None, one: TopicRecord, how: DecodeMode) -> DecodedPart:
+    def _decode(self, part: Part, data: bytes | None, record: TopicRecord, how: DecodeMode) -> DecodedPart:
         if part == "key" or data is None or self.values is None:
-            return self.decoder.decode_part(data, part, one.headers, how)
+            return self.decoder.decode_part(data, part, record.headers, how)
         opened = self.values.open(data)
         return DecodedPart(to_json_value(opened.value), opened.writer_schema)
 
-    def _explain(self, one: TopicRecord, part: Part, bad: BadRecordError) -> None:
-        screen.say(f"{one.partition}:{one.offset} {part}: {bad}", "red", err=True)
+    def _explain(self, record: TopicRecord, part: Part, bad: BadRecordError) -> None:
+        screen.say(f"{record.partition}:{record.offset} {part}: {bad}", "red", err=True)
         if self.bad <= EXPLAINED:
-            data = (one.key if part == "key" else one.value) or b""
+            data = (record.key if part == "key" else record.value) or b""
             if part == "value" and self.group:
                 say_explained(explain_group_record(self.registry, self.group, data, encoding=self.encoding), err=True)
             else:
-                say_explained(explain_record(self.registry, data, one.headers, part, encoding=self.encoding), err=True)
+                say_explained(
+                    explain_record(self.registry, data, record.headers, part, encoding=self.encoding), err=True
+                )
 
-    def _print(self, one: TopicRecord, key: DecodedPart, value: DecodedPart, wrong: dict[Part, BadRecordError]) -> None:
+    def _print(
+        self, record: TopicRecord, key: DecodedPart, value: DecodedPart, errors: dict[Part, BadRecordError]
+    ) -> None:
         if self.form == "values":
             click.echo(_format_json(value.value))
             return
-        headers = [[name, show_data(content)] for name, content in one.headers if name not in HEADER_OF.values()]
+        headers = [[name, show_data(content)] for name, content in record.headers if name not in HEADER_OF.values()]
         if self.form == "json":
             members = {
-                "partition": one.partition,
-                "offset": one.offset,
-                "timestamp": one.time,
+                "partition": record.partition,
+                "offset": record.offset,
+                "timestamp": record.time,
                 "key": key.value,
                 "value": value.value,
                 "headers": headers,
                 **_schema_members("key", key),
                 **_schema_members("value", value),
             }
-            if wrong:
-                members["error"] = {part: {"code": bad.code, "message": bad.message} for part, bad in wrong.items()}
+            if errors:
+                members["error"] = {part: {"code": bad.code, "message": bad.message} for part, bad in errors.items()}
             click.echo(_format_json(members))
             return
-        text = "(delete marker)" if one.value is None else _format_json(value.value)
-        front = "" if one.key is None else f"{key.value if isinstance(key.value, str) else _format_json(key.value)}  "
-        screen.say(f"{one.partition}:{one.offset}  {_format_time(one.time)}  {front}{text}".replace("\n", "\\n"))
+        text = "(delete marker)" if record.value is None else _format_json(value.value)
+        front = (
+            "" if record.key is None else f"{key.value if isinstance(key.value, str) else _format_json(key.value)}  "
+        )
+        screen.say(
+            f"{record.partition}:{record.offset}  {_format_time(record.time)}  {front}{text}".replace("\n", "\\n")
+        )
         for name, content in headers:
             screen.say(f"    {name}: {content if isinstance(content, str) else _format_json(content)}")
 
@@ -158,10 +166,10 @@ def _format_json(value: Any) -> str:
 
 
 def _schema_members(part: Part, part_value: DecodedPart) -> dict[str, object]:
-    one = part_value.writer_schema
-    if one is None:
+    schema = part_value.writer_schema
+    if schema is None:
         return {}
-    return {f"{part}_schema": {"id": one.schema_id, "guid": one.guid, "format": one.format}}
+    return {f"{part}_schema": {"id": schema.schema_id, "guid": schema.guid, "format": schema.format}}
 
 
 def _format_time(milliseconds: int | None) -> str:
@@ -214,21 +222,21 @@ def command(topic: str, **options: Any) -> None:
     form = "json" if options["as_json"] else "values" if options["values"] else "lines"
     span = ReadRange(options["start"], options["partitions"], options["follow"], committed=not options["uncommitted"])
     cluster = kafka.find_cluster(options["kafka"], options["kafka_config"])
-    with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as found:
-        decoder = RecordDecoder(found, context_of(options["context"]), options["encoding"])
+    with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as client:
+        decoder = RecordDecoder(client, context_of(options["context"]), options["encoding"])
         group = options["group"]
         settings = replace(LENIENT, encoding=options["encoding"])
-        values = GroupDeserializer(found, group, (), settings) if group else None
+        values = GroupDeserializer(client, group, (), settings) if group else None
         showing = RecordPrinter(
-            found, decoder, options["key_as"], form, options["raw_on_error"], group, options["encoding"], values
+            client, decoder, options["key_as"], form, options["raw_on_error"], group, options["encoding"], values
         )
         try:
             with closing(read_records(cluster, topic, span)) as records:
-                for one in records:
-                    if one is None:
+                for record in records:
+                    if record is None:
                         sys.stdout.flush()
                     else:
-                        showing.show(one)
+                        showing.show(record)
                     if showing.count == options["most"]:
                         break
         except KeyboardInterrupt:

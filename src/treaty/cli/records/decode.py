@@ -47,11 +47,11 @@ def command(
     part: Part = "key" if key else "value"
     record = _read_stdin() if data == "-" else _parse_bytes(data, "DATA")
     headers = () if header is None else ((HEADER_OF[part], _parse_bytes(header, "--header")),)
-    with connection.open_registry(registry) as found:
+    with connection.open_registry(registry) as client:
         if group:
-            explained = explain_group_record(found, group, record, encoding=encoding)
+            explained = explain_group_record(client, group, record, encoding=encoding)
         else:
-            explained = explain_record(found, record, headers, part, encoding=encoding)
+            explained = explain_record(client, record, headers, part, encoding=encoding)
     if as_json:
         screen.say_json(_explanation_members(explained))
     else:
@@ -95,9 +95,11 @@ def _explanation_members(explained: RecordExplanation) -> dict[str, object]:
 def say_explained(explained: RecordExplanation, *, err: bool = False) -> None:
     """Print the pieces of a record."""
     if explained.writer_schema is not None:
-        one = explained.writer_schema
-        used = f", {one.subject} version {one.number}" if one.subject else ""
-        screen.say(f"written with id {one.schema_id}{used} ({one.format}, guid {one.guid})", bold=True, err=err)
+        schema = explained.writer_schema
+        used = f", {schema.subject} version {schema.number}" if schema.subject else ""
+        screen.say(
+            f"written with id {schema.schema_id}{used} ({schema.format}, guid {schema.guid})", bold=True, err=err
+        )
     screen.say_rows(
         ("offset", "bytes", "path", "what", "says"), [_step_row(step) for step in explained.pieces], err=err
     )

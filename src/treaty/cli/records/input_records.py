@@ -59,12 +59,12 @@ def _parse_record(name: str, text: str, *, records: bool) -> InputRecord | Inval
     try:
         value: Any = read_json(text, VALUE_BYTES)
         return _read_members(name, value) if records else InputRecord(name, value)
-    except InvalidSchemaError as wrong:
-        first = wrong.faults[0]
+    except InvalidSchemaError as error:
+        first = error.faults[0]
         column = f" (column {first.column})" if first.column else ""
         return InvalidInput(name, f"{first.message}{column}")
-    except BadValueError as wrong:
-        return InvalidInput(name, str(wrong))
+    except BadValueError as error:
+        return InvalidInput(name, str(error))
 
 
 def _read_members(name: str, value: Any) -> InputRecord:
@@ -88,8 +88,8 @@ def _read_members(name: str, value: Any) -> InputRecord:
     )
 
 
-def _parse_headers(given: Any) -> Headers:
-    pairs = list(given.items()) if isinstance(given, dict) else given
+def _parse_headers(headers: Any) -> Headers:
+    pairs = list(headers.items()) if isinstance(headers, dict) else headers
     if not isinstance(pairs, list) or any(not isinstance(one, list | tuple) or len(one) != 2 for one in pairs):
         raise BadValueError("at /headers: expected an object, or an array of [name, value]")
     return tuple((str(name), encode_bytes(content) or b"") for name, content in pairs)
@@ -111,9 +111,9 @@ def encode_bytes(value: Any) -> bytes | None:
 
 def find_member(value: Any, path: str) -> Any:
     """Return the member of a value at a dotted path. Raises `BadValueError` if there is none."""
-    here = value
+    member = value
     for name in path.split("."):
-        if not isinstance(here, dict) or name not in here:
+        if not isinstance(member, dict) or name not in member:
             raise BadValueError(f"at /{path.replace('.', '/')}: the value has no such member to be the key")
-        here = here[name]
-    return here
+        member = member[name]
+    return member

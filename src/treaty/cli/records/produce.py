@@ -97,9 +97,9 @@ def command(topic: str, files: tuple[str, ...], **options: Any) -> None:
         if not options["dry_run"]:
             load_library()  # before the registry is asked
             cluster = kafka.find_cluster(options["kafka"], options["kafka_config"])
-    with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as found:
-        warnings = registry_warnings.collect_warnings(found)
-        job = ProduceRun(settings, *_select_schemas(found, topic, options))
+    with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as client:
+        warnings = registry_warnings.collect_warnings(client)
+        job = ProduceRun(settings, *_select_schemas(client, topic, options))
         registry_warnings.say_warnings(warnings)
         code = _run_job(job, read_records(files or (STDIN,), records=options["records"]), cluster, options, warnings)
     sys.exit(registry_warnings.exit_code(code, warnings, is_strict=options["strict"]))
@@ -114,12 +114,12 @@ def _run_job(
 ) -> int:
     """Send the records, or show them without a cluster; returns the exit code."""
     dry_run, as_json = cluster is None, options["as_json"]
-    shown: list[dict[str, str]] = []
+    framed: list[dict[str, str]] = []
     try:
         if cluster is None:
             for name, facts in job.show(source):
                 if as_json:
-                    shown.append({"input": name, **facts})
+                    framed.append({"input": name, **facts})
                 else:
                     screen.say(name, bold=True)
                     screen.say_facts(facts)
@@ -131,7 +131,7 @@ def _run_job(
         code = STOPPED
     if as_json:
         members = {**job.summary(dry_run=dry_run), **registry_warnings.warning_members(warnings)}
-        screen.say_json({**members, **({"records": shown} if dry_run else {})})
+        screen.say_json({**members, **({"records": framed} if dry_run else {})})
     else:
         screen.say(job.sentence(dry_run=dry_run), "red" if code else "green", err=True)
     return code
@@ -160,7 +160,7 @@ def _read_options(topic: str, options: dict[str, Any]) -> ProduceOptions:
 
 
 def _select_schemas(
-    found: Connection, topic: str, options: dict[str, Any]
+    client: Connection, topic: str, options: dict[str, Any]
 ) -> tuple[SelectedSchema, SelectedSchema | None]:
     rest = {name: options[name] for name in ("must_exist", "normalize")}
     if options["codec"] != "none" and options["framing"] != "pravega":
@@ -172,5 +172,5 @@ def _select_schemas(
     )  # fmt: skip
     dry_run = options["dry_run"]
     key = options["key_schema"]
-    chosen = select_schema(found, value, dry_run=dry_run)
-    return chosen, select_schema(found, SchemaOption(key, topic, "key", **rest), dry_run=dry_run) if key else None
+    chosen = select_schema(client, value, dry_run=dry_run)
+    return chosen, select_schema(client, SchemaOption(key, topic, "key", **rest), dry_run=dry_run) if key else None

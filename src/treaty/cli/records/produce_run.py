@@ -68,20 +68,20 @@ class ProduceRun:
         try:
             with _show_count() as progress, sender:
                 partitions = sender.find_partitions(self.options.topic, self.options.partition)
-                for item, made in self._each(source, partitions):
-                    sender.send(made, item.name)
+                for item, record in self._each(source, partitions):
+                    sender.send(record, item.name)
                     progress(sender.sent)
         finally:
             self.counts.sent, self.counts.bytes = sender.sent, sender.bytes
 
     def show(self, source: Iterator[InputRecord | InvalidInput]) -> Iterator[tuple[str, dict[str, str]]]:
         """Print the bytes of every record that would be sent, with its place in the input."""
-        for item, made in self._each(source):
+        for item, record in self._each(source):
             self.counts.sent += 1
-            self.counts.bytes += len(made.value or b"") + len(made.key or b"")
-            facts = {} if made.key is None else {"key": self._hex(made.key, self.key)}
-            facts["value"] = "none (a tombstone)" if made.value is None else self._hex(made.value, self.value)
-            yield item.name, {**facts, **{f"header {name}": content.hex(" ") for name, content in made.headers}}
+            self.counts.bytes += len(record.value or b"") + len(record.key or b"")
+            facts = {} if record.key is None else {"key": self._hex(record.key, self.key)}
+            facts["value"] = "none (a tombstone)" if record.value is None else self._hex(record.value, self.value)
+            yield item.name, {**facts, **{f"header {name}": content.hex(" ") for name, content in record.headers}}
 
     def summary(self, *, dry_run: bool) -> dict[str, object]:
         """Return the summary as JSON members."""
@@ -109,14 +109,14 @@ class ProduceRun:
             try:
                 if isinstance(item, InvalidInput):
                     raise BadValueError(item.why)
-                made = self._outgoing(item, partitions)
-            except BadValueError as wrong:
-                self.counts.report_invalid(item.name, str(wrong))
+                record = self._outgoing(item, partitions)
+            except BadValueError as error:
+                self.counts.report_invalid(item.name, str(error))
                 if not self.options.skip:
                     return
             else:
                 assert isinstance(item, InputRecord)
-                yield item, made
+                yield item, record
 
     def _outgoing(self, item: InputRecord, partitions: frozenset[int]) -> OutgoingRecord:
         """Return a record with framed key and value. Raises `BadValueError`."""
@@ -145,19 +145,19 @@ class ProduceRun:
         """Encode a key with its schema; a key of the command line may be JSON or a plain string."""
         try:
             return frame_value(key, key_value, self.options.framing)
-        except BadValueError as wrong:
+        except BadValueError as error:
             if self.options.key is not None:
                 try:
                     return frame_value(key, json.loads(self.options.key), self.options.framing)
                 except ValueError:
                     pass
-            raise BadValueError(f"key {wrong}") from wrong
+            raise BadValueError(f"key {error}") from error
 
     def _hex(self, data: bytes, chosen: SelectedSchema | None) -> str:
         if chosen is None or self.options.framing == "header":
             return data.hex(" ")
-        known = data[1:5].hex(" ") if chosen.schema_id is not None else UNKNOWN_ID
-        return f"{data[:1].hex()} {known} {data[5:].hex(' ')}".rstrip()
+        schema_bytes = data[1:5].hex(" ") if chosen.schema_id is not None else UNKNOWN_ID
+        return f"{data[:1].hex()} {schema_bytes} {data[5:].hex(' ')}".rstrip()
 
 
 def frame_value(chosen: SelectedSchema, value: Any, framing: str) -> tuple[bytes | None, Headers]:

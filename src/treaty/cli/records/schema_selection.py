@@ -73,90 +73,92 @@ class SelectedSchema:
         return self.encoder.encode(value).add_frame(self.schema_id or 0, self.guid or "0" * 32, self.part, framing)
 
 
-def select_schema(found: Connection, wanted: SchemaOption, *, dry_run: bool = False) -> SelectedSchema:
+def select_schema(client: Connection, option: SchemaOption, *, dry_run: bool = False) -> SelectedSchema:
     """Find or register the schema; a dry run only checks that it could be registered. Raises `UnusableError` for an
     unusable schema, and the errors of the registry.
     """
     try:
-        if wanted.word == LATEST_WORD:
-            subject = _find_subject(found, wanted, wanted.record)
-            return _select_version(found, wanted, subject, found.ask(GetVersion(subject, LATEST)).answer)
-        if wanted.word.isascii() and wanted.word.isdecimal():
-            return _select_by_id(found, wanted, int(wanted.word))
-        return _select_from_file(found, wanted, dry_run=dry_run)
+        if option.word == LATEST_WORD:
+            subject = _find_subject(client, option, option.record)
+            return _select_version(client, option, subject, client.ask(GetVersion(subject, LATEST)).answer)
+        if option.word.isascii() and option.word.isdecimal():
+            return _select_by_id(client, option, int(option.word))
+        return _select_from_file(client, option, dry_run=dry_run)
     except BadValueError as error:
-        raise UnusableError(f"{wanted.part} schema {wanted.word}: {error}") from error
+        raise UnusableError(f"{option.part} schema {option.word}: {error}") from error
     except ValueError as error:
         raise UnusableError(f"{error} (--strategy), or name the subject with --subject") from error
 
 
-def _find_subject(found: Connection, wanted: SchemaOption, record: str) -> Subject:
-    if wanted.subject:
-        return subject_of(wanted.subject)
-    return SubjectNaming(found, HOW[wanted.strategy]).subject(wanted.topic, wanted.part, record)
+def _find_subject(client: Connection, option: SchemaOption, record: str) -> Subject:
+    if option.subject:
+        return subject_of(option.subject)
+    return SubjectNaming(client, HOW[option.strategy]).subject(option.topic, option.part, record)
 
 
-def _select_version(found: Connection, wanted: SchemaOption, subject: Subject, version: VersionFound) -> SelectedSchema:
-    made = make_encoder(
-        found,
+def _select_version(
+    client: Connection, option: SchemaOption, subject: Subject, version: VersionFound
+) -> SelectedSchema:
+    encoder = make_encoder(
+        client,
         version.format,
         SchemaText(version.text, version.references, subject, version.imports),
-        wanted.record,
-        wanted.encoding,
+        option.record,
+        option.encoding,
     )
     what = f"{version.subject} version {version.number}, id {version.schema_id}, {version.format}"
-    chosen = SelectedSchema(made, what, wanted.part, version.schema_id, version.guid)
-    return chosen if wanted.codec is None else _with_codec(found, chosen, wanted.codec, version)
+    chosen = SelectedSchema(encoder, what, option.part, version.schema_id, version.guid)
+    return chosen if option.codec is None else _with_codec(client, chosen, option.codec, version)
 
 
-def _with_codec(found: Connection, chosen: SelectedSchema, name: str, version: VersionFound) -> SelectedSchema:
+def _with_codec(client: Connection, chosen: SelectedSchema, name: str, version: VersionFound) -> SelectedSchema:
     """Assign the encoding of a version and a codec that its group has. Raises `UnusableError` for a codec that is missing."""
     try:
         codec = find_codec(name)
     except MissingCodecError as missing:
         raise UnusableError(str(missing)) from missing
     group = subject_of(version.subject)
-    encoding_id = found.ask(AssignEncoding(group, version.ordinal, codec.name)).answer.encoding_id
-    listed = found.ask(ListCodecs(group)).answer.codecs if codec.name else ()
+    encoding_id = client.ask(AssignEncoding(group, version.ordinal, codec.name)).answer.encoding_id
+    listed = client.ask(ListCodecs(group)).answer.codecs if codec.name else ()
     properties = next((one.properties for one in listed if one.name == codec.name), ())
     return replace(chosen, encoding_id=encoding_id, pack=lambda payload: codec.pack(payload, properties))
 
 
-def _select_by_id(found: Connection, wanted: SchemaOption, schema_id: int) -> SelectedSchema:
-    if wanted.codec is not None:
+def _select_by_id(client: Connection, option: SchemaOption, schema_id: int) -> SelectedSchema:
+    if option.codec is not None:
         raise UnusableError("an encoding id is of a version of a group: choose latest or a file, not a schema id")
-    within = subject_of(wanted.subject) if wanted.subject else None
-    one = found.ask(GetSchema(schema_id, within)).answer
-    made = make_encoder(found, one.format, text_of(one), wanted.record, wanted.encoding)
-    return SelectedSchema(made, f"id {schema_id}, {one.format}", wanted.part, schema_id, one.guid)
+    within = subject_of(option.subject) if option.subject else None
+    schema = client.ask(GetSchema(schema_id, within)).answer
+    encoder = make_encoder(client, schema.format, text_of(schema), option.record, option.encoding)
+    return SelectedSchema(encoder, f"id {schema_id}, {schema.format}", option.part, schema_id, schema.guid)
 
 
-def _select_from_file(found: Connection, wanted: SchemaOption, *, dry_run: bool) -> SelectedSchema:
-    draft = read_draft(found, wanted.word, wanted.format, wanted.references)
-    home = subject_of(wanted.subject) if wanted.subject else Subject(".", "")
-    made = make_encoder(
-        found, draft.format, SchemaText(draft.text, draft.references, home), wanted.record, wanted.encoding
+def _select_from_file(client: Connection, option: SchemaOption, *, dry_run: bool) -> SelectedSchema:
+    draft = read_draft(client, option.word, option.format, option.references)
+    home = subject_of(option.subject) if option.subject else Subject(".", "")
+    encoder = make_encoder(
+        client, draft.format, SchemaText(draft.text, draft.references, home), option.record, option.encoding
     )
-    subject = _find_subject(found, wanted, made.record)
-    normalize = wanted.normalize or None
-    if not (wanted.must_exist or dry_run):
-        return _select_version(found, wanted, subject, found.ask(Register(subject, draft, normalize)).answer.version)
+    subject = _find_subject(client, option, encoder.record)
+    normalize = option.normalize or None
+    if not (option.must_exist or dry_run):
+        return _select_version(client, option, subject, client.ask(Register(subject, draft, normalize)).answer.version)
     try:
-        return _select_version(found, wanted, subject, found.ask(Lookup(subject, draft, normalize)).answer)
+        return _select_version(client, option, subject, client.ask(Lookup(subject, draft, normalize)).answer)
     except NotFound:
-        if wanted.must_exist:
+        if option.must_exist:
             raise
-    return _select_unregistered(found, wanted, subject, draft, made)
+    return _select_unregistered(client, option, subject, draft, encoder)
 
 
 def _select_unregistered(
-    found: Connection, wanted: SchemaOption, subject: Subject, draft: Draft, made: RecordEncoder
+    client: Connection, option: SchemaOption, subject: Subject, draft: Draft, encoder: RecordEncoder
 ) -> SelectedSchema:
-    result = found.check(str(subject), draft)
+    result = client.check(str(subject), draft)
     if not result.compatible:
         reasons = "\n".join(f"  {one}" for one in result.messages)
-        raise UnusableError(f"{wanted.word} would be refused as a version of {subject}:\n{reasons}")
-    return SelectedSchema(made, f"{wanted.word}, a new version of {subject}", wanted.part)
+        raise UnusableError(f"{option.word} would be refused as a version of {subject}:\n{reasons}")
+    return SelectedSchema(encoder, f"{option.word}, a new version of {subject}", option.part)
 
 
 def schema_members(part: Part, chosen: SelectedSchema | None) -> dict[str, object]:

@@ -65,24 +65,24 @@ def list_(
         raise click.UsageError("give a subject, a topic (with its namespace), or an id")
     of: OfSubject | OfName | OfId = OfName(topic or ANY, namespace or ANY)
     of = OfSubject(subject_of(subject)) if subject is not None else OfId(topic_id) if topic_id is not None else of
-    found: list[ResourceAssociation] = []
+    associations: list[ResourceAssociation] = []
     with connection.open_registry(registry) as source:
-        while len(found) % ASSOCIATIONS_LISTED == 0:
-            page = source.associations(of, kinds=kinds, lifecycle=lifecycle or "", offset=len(found))
-            found += page
+        while len(associations) % ASSOCIATIONS_LISTED == 0:
+            page = source.associations(of, kinds=kinds, lifecycle=lifecycle or "", offset=len(associations))
+            associations += page
             if not page:
                 break
     if as_json:
-        screen.say_json([msgspec.to_builtins(association_body(one)) for one in found])
+        screen.say_json([msgspec.to_builtins(association_body(one)) for one in associations])
         return
-    for one in found:
-        screen.say(_format_association(one))
+    for association in associations:
+        screen.say(_format_association(association))
 
 
-def _format_association(one: ResourceAssociation) -> str:
-    marks = f"{one.lifecycle}{', frozen' if one.frozen else ''}"
-    where = f"{one.resource.namespace} {one.resource.name}"
-    return f"{where} {one.kind}: {one.subject} ({marks}; id {one.resource.id})"
+def _format_association(association: ResourceAssociation) -> str:
+    marks = f"{association.lifecycle}{', frozen' if association.frozen else ''}"
+    where = f"{association.resource.namespace} {association.resource.name}"
+    return f"{where} {association.kind}: {association.subject} ({marks}; id {association.resource.id})"
 
 
 class CreateOptions(TypedDict):
@@ -136,19 +136,19 @@ def create(topic: str, subject: str, **options: Unpack[CreateOptions]) -> None:
         --lifecycle STRONG --schema order.avsc
     """  # noqa: D301 - click wants the control character
     named = subject_of(subject)
-    with connection.open_registry(options["registry"], "create") as found:
+    with connection.open_registry(options["registry"], "create") as client:
         register = None
         if options["file"] is not None:
-            register = Register(named, read_draft(found, options["file"], options["format_"], options["references"]))
+            register = Register(named, read_draft(client, options["file"], options["format_"], options["references"]))
         spec = AssociationSpec(
             options["kind"], named, (options["lifecycle"] or "").upper(), options["frozen"], register
         )
         resource = Resource(topic, options["namespace"], options["topic_id"])
-        done = found.associate(resource, spec, update=options["update"], dry_run=options["dry_run"])
+        associated = client.associate(resource, spec, update=options["update"], dry_run=options["dry_run"])
     if options["as_json"]:
-        screen.say_json(msgspec.to_builtins(resource_body(done)))
+        screen.say_json(msgspec.to_builtins(resource_body(associated)))
         return
-    (bound,) = done.bound
+    (bound,) = associated.bound
     word = "would be" if options["dry_run"] else "is now"
     marks = f"{bound.lifecycle}{', frozen' if bound.frozen else ''}"
     screen.say(f"The {bound.kind} of {topic} {word} associated with {bound.subject} ({marks}).", "green")
@@ -178,18 +178,18 @@ def delete(
       treaty association delete t-9 --kind key
       treaty association delete t-9 --cascade --dry-run
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        ties = found.associations(OfId(topic_id), kinds=kinds)
+    with connection.open_registry(registry) as client:
+        ties = client.associations(OfId(topic_id), kinds=kinds)
         going = [one.subject for one in ties if cascade and one.lifecycle == "STRONG"]
         if not dry_run:
             more = f" and all of {', '.join(going)}" if going else ""
             connection.confirm(f"Delete {screen.format_count(len(ties), 'association')} of {topic_id}{more}?", yes=yes)
-        found.dissociate(topic_id, *kinds, cascade=cascade, dry_run=dry_run)
+        client.dissociate(topic_id, *kinds, cascade=cascade, dry_run=dry_run)
     if as_json:
         listed = [msgspec.to_builtins(association_body(one)) for one in ties]
         screen.say_json({"dry_run": dry_run, "associations": listed, "subjects": going})
         return
     word = "Would delete" if dry_run else "Deleted"
-    for one in ties:
-        gone = ", with its subject" if one.subject in going else ""
-        screen.say(f"{word}: {_format_association(one)}{gone}", "green")
+    for association in ties:
+        gone = ", with its subject" if association.subject in going else ""
+        screen.say(f"{word}: {_format_association(association)}{gone}", "green")

@@ -24,14 +24,14 @@ def list_(subject: str, *, registry: str, as_json: bool) -> None:
       treaty codec list orders
       treaty codec list orders --json
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        codecs = found.codecs(subject)
+    with connection.open_registry(registry) as client:
+        codecs = client.codecs(subject)
     if as_json:
         screen.say_json([{"name": one.name, "properties": dict(one.properties)} for one in codecs])
         return
-    for one in codecs:
-        pairs = ", ".join(f"{name}={value}" for name, value in one.properties)
-        screen.say(f"{one.name} ({pairs})" if pairs else one.name)
+    for codec in codecs:
+        pairs = ", ".join(f"{name}={value}" for name, value in codec.properties)
+        screen.say(f"{codec.name} ({pairs})" if pairs else codec.name)
 
 
 @command.command("add")
@@ -55,8 +55,8 @@ def add(subject: str, name: str, *, properties: tuple[str, ...], registry: str, 
       treaty codec add orders zstd --property level=3
     """  # noqa: D301 - click wants the control character
     pairs = parse_pairs(properties)
-    with connection.open_registry(registry) as found:
-        created = found.add_codec(subject, name, pairs)
+    with connection.open_registry(registry) as client:
+        created = client.add_codec(subject, name, pairs)
     if as_json:
         screen.say_json({"subject": subject, "name": name, "properties": dict(pairs), "created": created})
     elif created:

@@ -45,8 +45,8 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
       treaty config get orders-value
       treaty config get --no-defaults
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        _say_config(found.config(scope, resolve=not own), as_json=as_json)
+    with connection.open_registry(registry) as client:
+        _say_config(client.config(scope, resolve=not own), as_json=as_json)
 
 
 @command.command("set")
@@ -97,15 +97,15 @@ def set_(scope: str, *, clear: tuple[str, ...], registry: str, as_json: bool, **
     """  # noqa: D301 - click wants the control character
     unknown = sorted(set(clear) - set(Config.__dataclass_fields__))
     if unknown:
-        known = ", ".join(Config.__dataclass_fields__)
-        raise click.BadParameter(f"unknown member {', '.join(unknown)}; known are {known}", param_hint="--unset")
+        members = ", ".join(Config.__dataclass_fields__)
+        raise click.BadParameter(f"unknown member {', '.join(unknown)}; known are {members}", param_hint="--unset")
     change["validators"] = change["validators"] or None
     change["exact_level"] = _read_level(change.pop("backward"), change.pop("forward"), deny=change.pop("deny"))
     if not clear and all(value is None for value in change.values()):
         raise click.UsageError("nothing to change; see --help for the settings")
     words = {name: value.upper() if name in {"level", "policy"} and value else value for name, value in change.items()}
-    with connection.open_registry(registry) as found:
-        config = found.set_config(scope, Config(**words), clear)
+    with connection.open_registry(registry) as client:
+        config = client.set_config(scope, Config(**words), clear)
     _say_config(config, as_json=as_json)
     if words["follows"] is None and any(words[name] is not None for name in _OF_POLICY):
         named_policy.warn_follower(scope, config.follows)
@@ -129,8 +129,8 @@ def delete(scope: str, *, registry: str, as_json: bool) -> None:
     Example:
       treaty config delete orders-value
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        deleted = found.delete_config(scope)
+    with connection.open_registry(registry) as client:
+        deleted = client.delete_config(scope)
     if not as_json:
         screen.say("Deleted. It was:")
     _say_config(deleted, as_json=as_json)

@@ -77,8 +77,8 @@ class RefusedError(ReportedError):
 def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterator[Connection]:
     """Connect for the block; a refusal ends the program with exit code 1, a failure with 2."""
     try:
-        with announce_stop(), registry_url.connect_to(url, missing) as found:
-            yield found
+        with announce_stop(), registry_url.connect_to(url, missing) as client:
+            yield client
     except Refusal as no:
         raise RefusedError(no) from no
     except (*UNUSABLE_ERRORS, *PASSING_ERRORS, ValueError) as error:
@@ -101,14 +101,14 @@ def parse_version(version: str) -> int | str:
     raise click.BadParameter(f"{version!r} is neither a version number nor 'latest' nor GROUP/ID")
 
 
-def find_version(found: Connection, subject: str, version: int | str, *, deleted: bool = False) -> VersionFound:
+def find_version(client: Connection, subject: str, version: int | str, *, deleted: bool = False) -> VersionFound:
     """Return a version of a subject by its number or id. An id in a group without id schemes is an ordinal."""
     if isinstance(version, int):
-        return found.version(subject, version, deleted=deleted)
+        return client.version(subject, version, deleted=deleted)
     name = version.removeprefix(f"{subject}/")
-    if name.isascii() and name.isdecimal() and len(name) <= len(str(COUNTER)) and not found.group(subject).schemes:
-        return found.ordinal(subject, int(name))
-    return found.named_version(subject, name)
+    if name.isascii() and name.isdecimal() and len(name) <= len(str(COUNTER)) and not client.group(subject).schemes:
+        return client.ordinal(subject, int(name))
+    return client.named_version(subject, name)
 
 
 def confirm(question: str, *, yes: bool) -> None:
@@ -120,24 +120,24 @@ def confirm(question: str, *, yes: bool) -> None:
     click.confirm(question, abort=True, err=True)
 
 
-def refuse_missing_subject(found: Connection, subject: str, visible: Visible = "live") -> None:
+def refuse_missing_subject(client: Connection, subject: str, visible: Visible = "live") -> None:
     """Raise `SubjectNotFound` if exactly this subject, or the target of this alias, has no visible version.
 
     A registry may answer a name without a context with the subject of that name in another context. A command that
     shows or deletes one subject must not use that answer.
     """
     try:
-        alias = found.config(subject, resolve=False).alias
+        alias = client.config(subject, resolve=False).alias
     except NotFound:
         alias = None
-    one = subject_of(subject)
+    target = subject_of(subject)
     if alias:
-        one = one.sibling(alias)
-    if one.context != DEFAULT_CONTEXT:
+        target = target.sibling(alias)
+    if target.context != DEFAULT_CONTEXT:
         return
     kinds: tuple[Visible, ...] = ("live", "deleted") if visible == "all" else (visible,)
     # Names come sorted: a subject is the first one of those that begin with its name.
-    if not any(one.name in found.ask(ListSubjects(one, kind, limit=1)).answer.names for kind in kinds):
+    if not any(target.name in client.ask(ListSubjects(target, kind, limit=1)).answer.names for kind in kinds):
         allowed = "a name from `treaty subject list`, with its context"
         message = f"Subject '{subject}' not found."
         raise SubjectNotFound.of("SUBJECT_NOT_FOUND", message, subject=subject, allowed=allowed)
@@ -185,8 +185,8 @@ def say_version(version: VersionFound, *, as_json: bool, full: bool = True) -> N
         "format": version.format,
     }
     screen.say_facts(facts)
-    for one in version.references:
-        screen.say(f"   refers to {one.name}: {one.subject} version {one.version}")
+    for reference in version.references:
+        screen.say(f"   refers to {reference.name}: {reference.subject} version {reference.version}")
     if full:
         screen.say(version.text)
 

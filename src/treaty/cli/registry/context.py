@@ -23,8 +23,8 @@ def list_(*, registry: str, as_json: bool) -> None:
     Example:
       treaty context list
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        names = found.contexts()
+    with connection.open_registry(registry) as client:
+        names = client.contexts()
     if as_json:
         screen.say_json(list(names))
     else:
@@ -44,10 +44,10 @@ def delete(context: str, *, yes: bool, registry: str, as_json: bool) -> None:
     Example:
       treaty context delete .dev
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
+    with connection.open_registry(registry) as client:
         connection.confirm(f"Delete the context {context}?", yes=yes)
-        is_there = context_of(context) in found.contexts()
-        found.delete_context(context)
+        is_there = context_of(context) in client.contexts()
+        client.delete_context(context)
     if as_json:
         screen.say_json({"context": context, "deleted": is_there})
     elif is_there:

@@ -28,19 +28,19 @@ def get(subject: str, encoding_id: int, *, registry: str, as_json: bool) -> None
     Example:
       treaty encoding get orders 0
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        one = found.encoding(subject, encoding_id)
-    codec, version = one.codec, one.version
+    with connection.open_registry(registry) as client:
+        encoding = client.encoding(subject, encoding_id)
+    codec, version = encoding.codec, encoding.version
     if as_json:
         found_codec = {"name": codec.name, "properties": dict(codec.properties)}
-        members = {"encoding": one.encoding_id, "codec": found_codec}
+        members = {"encoding": encoding.encoding_id, "codec": found_codec}
         screen.say_json({**members, "version": connection.group_version_members(version)})
         return
     pairs = ", ".join(f"{name}={value}" for name, value in codec.properties)
     screen.say_facts(
         {
             "subject": version.subject,
-            "encoding": str(one.encoding_id),
+            "encoding": str(encoding.encoding_id),
             "codec": f"{codec.name or 'none'}{f' ({pairs})' if pairs else ''}",
             "ordinal": f"{version.ordinal}{' (deleted)' if version.deleted else ''}",
             "version": str(version.number),
@@ -65,12 +65,12 @@ def assign(subject: str, ordinal: int, *, codec: str, registry: str, as_json: bo
       treaty encoding assign orders 0
       treaty encoding assign orders 0 --codec gzip --json
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        done = found.ask(AssignEncoding(subject_of(subject), ordinal, codec)).answer
+    with connection.open_registry(registry) as client:
+        assigned = client.ask(AssignEncoding(subject_of(subject), ordinal, codec)).answer
     if as_json:
         facts = {"subject": subject, "ordinal": ordinal, "codec": codec}
-        screen.say_json({**facts, "encoding": done.encoding_id, "created": done.created})
+        screen.say_json({**facts, "encoding": assigned.encoding_id, "created": assigned.created})
         return
-    word = "is now" if done.created else "was already"
+    word = "is now" if assigned.created else "was already"
     pair = f"ordinal {ordinal} of {subject}{f' with {codec}' if codec else ''}"
-    screen.say(f"It {word} encoding {done.encoding_id}: {pair}.", "green")
+    screen.say(f"It {word} encoding {assigned.encoding_id}: {pair}.", "green")

@@ -42,8 +42,8 @@ def list_(context: str, *, registry: str, as_json: bool) -> None:
       treaty group list
       treaty group list .prod --json
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        groups = found.groups(context)
+    with connection.open_registry(registry) as client:
+        groups = client.groups(context)
     if as_json:
         screen.say_json([_group_members(one) for one in groups])
         return
@@ -64,8 +64,8 @@ def get(subject: str, *, registry: str, as_json: bool) -> None:
     Example:
       treaty group get orders
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        group = found.group(subject)
+    with connection.open_registry(registry) as client:
+        group = client.group(subject)
     _say_group(group, as_json=as_json)
 
 
@@ -147,13 +147,13 @@ def create(subject: str, **options: Unpack[GroupOptions]) -> None:
         properties=_properties(options["properties"], options["format_name"]),
         schemes=options["id_schemes"],
     )
-    with connection.open_registry(options["registry"], "create") as found:
-        done = found.create_subject(subject, settings, label_policy=options["label_policy"])
+    with connection.open_registry(options["registry"], "create") as client:
+        created = client.create_subject(subject, settings, label_policy=options["label_policy"])
     if options["as_json"]:
-        screen.say_json({**_group_members(done.group), "created": done.created})
+        screen.say_json({**_group_members(created.group), "created": created.created})
         return
-    _say_group(done.group, as_json=False)
-    if done.created:
+    _say_group(created.group, as_json=False)
+    if created.created:
         screen.say(f"Created: {subject}", "green")
     else:
         screen.say(f"{subject} exists and keeps its settings; nothing was changed.")
@@ -211,8 +211,8 @@ def change(
     if level is None and not properties and not no_properties:
         raise click.UsageError("nothing to change; give --level, --property or --no-properties")
     pairs = parse_pairs(properties) if properties or no_properties else None
-    with connection.open_registry(registry) as found:
-        group = found.change_subject(subject, level=level, previous=previous, properties=pairs)
+    with connection.open_registry(registry) as client:
+        group = client.change_subject(subject, level=level, previous=previous, properties=pairs)
     _say_group(group, as_json=as_json)
 
 
@@ -228,9 +228,9 @@ def remove(subject: str, *, yes: bool, registry: str, as_json: bool) -> None:
     Example:
       treaty group remove orders --yes
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
+    with connection.open_registry(registry) as client:
         connection.confirm(f"Remove {subject} with all its versions?", yes=yes)
-        removed = found.remove_subject(subject)
+        removed = client.remove_subject(subject)
     if as_json:
         screen.say_json({"subject": subject, "removed": removed})
     elif removed:
@@ -253,8 +253,8 @@ def versions(subject: str, *, type_name: str, latest: bool, registry: str, as_js
       treaty group versions orders
       treaty group versions events --type shop.Order --latest --json
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        listed = found.group_versions(subject, type_name, latest=latest)
+    with connection.open_registry(registry) as client:
+        listed = client.group_versions(subject, type_name, latest=latest)
     if as_json:
         screen.say_json([connection.group_version_members(one) for one in listed])
         return
@@ -273,8 +273,8 @@ def history(subject: str, *, registry: str, as_json: bool) -> None:
     Example:
       treaty group history orders
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        listed = found.history(subject)
+    with connection.open_registry(registry) as client:
+        listed = client.history(subject)
     if as_json:
         screen.say_json(
             [{**connection.group_version_members(one.version), "policy": _policy_members(one.policy)} for one in listed]
@@ -287,8 +287,8 @@ def history(subject: str, *, registry: str, as_json: bool) -> None:
 HEADS = ("ordinal", "version", "id", "format")
 
 
-def _version_row(one: VersionFound) -> tuple[str, ...]:
-    return (str(one.ordinal), str(one.number), str(one.schema_id), one.format)
+def _version_row(version: VersionFound) -> tuple[str, ...]:
+    return (str(version.ordinal), str(version.number), str(version.schema_id), version.format)
 
 
 def _format_policy(version: VersionFound, policy: PolicyValue | None) -> str:
@@ -301,8 +301,8 @@ def _policy_members(policy: PolicyValue | None) -> dict[str, Any] | None:
     if policy is None:
         return None
     level = Level(policy.backward, policy.forward, policy.deny)
-    others = {"partition": policy.partition, "strictness": policy.strictness, "validators": list(policy.validators)}
-    return {**level_members(level), **others}
+    members = {"partition": policy.partition, "strictness": policy.strictness, "validators": list(policy.validators)}
+    return {**level_members(level), **members}
 
 
 def _format_ordinal(ordinal: int) -> str:

@@ -26,8 +26,8 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
     Example:
       treaty mode get orders-value
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        found_mode = found.mode(scope, resolve=not own)
+    with connection.open_registry(registry) as client:
+        found_mode = client.mode(scope, resolve=not own)
     connection.say_members({"mode": found_mode}, as_json=as_json)
 
 
@@ -45,8 +45,8 @@ def set_(scope: str, mode: str, *, force: bool, registry: str, as_json: bool) ->
       treaty mode set orders-value READONLY
       treaty mode set "" IMPORT --force
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        found_mode = found.set_mode(scope, mode.upper(), force=force)
+    with connection.open_registry(registry) as client:
+        found_mode = client.set_mode(scope, mode.upper(), force=force)
     connection.say_members({"mode": found_mode}, as_json=as_json)
 
 
@@ -62,8 +62,8 @@ def delete(scope: str, *, recursive: bool, registry: str, as_json: bool) -> None
     Example:
       treaty mode delete :.prod: --recursive
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        found_mode = found.delete_mode(scope, recursive=recursive)
+    with connection.open_registry(registry) as client:
+        found_mode = client.delete_mode(scope, recursive=recursive)
     if not as_json:
         screen.say("Deleted. It was:")
     connection.say_members({"mode": found_mode}, as_json=as_json)

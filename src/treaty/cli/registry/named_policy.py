@@ -45,7 +45,7 @@ def warn_follower(scope: str, follows: str | None) -> None:
 @connection.validators
 @connection.registry
 @connection.as_json
-def create(name: str, level: Level, *, registry: str, as_json: bool, **others: Any) -> None:
+def create(name: str, level: Level, *, registry: str, as_json: bool, **members: Any) -> None:
     """Create a policy that subjects and contexts may follow. LEVEL is written as for `treaty policy set`.
 
     \b
@@ -53,8 +53,8 @@ def create(name: str, level: Level, *, registry: str, as_json: bool, **others: A
       treaty policy create gold FULL_TRANSITIVE --validator documentation
       treaty policy create open NONE --validator 'required-metadata(owner,team)'
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        stored = found.create_policy(name, _with_members(PolicyValue(), level, others))
+    with connection.open_registry(registry) as client:
+        stored = client.create_policy(name, _with_members(PolicyValue(), level, members))
         _say_policy(stored.found, as_json=as_json)
 
 
@@ -67,7 +67,9 @@ def create(name: str, level: Level, *, registry: str, as_json: bool, **others: A
 @click.option("--no-validators", is_flag=True, help="Take all validators away.")
 @connection.registry
 @connection.as_json
-def change(name: str, level: Level | None, *, no_validators: bool, registry: str, as_json: bool, **others: Any) -> None:
+def change(
+    name: str, level: Level | None, *, no_validators: bool, registry: str, as_json: bool, **members: Any
+) -> None:
     """Change a policy for everything that follows it. What is not given stays.
 
     If another client changes the policy meanwhile, nothing changes.
@@ -77,14 +79,14 @@ def change(name: str, level: Level | None, *, no_validators: bool, registry: str
       treaty policy change gold FULL
       treaty policy change gold --validator 'max-depth(5)'
     """  # noqa: D301 - click wants the control character
-    if no_validators and others["validators"]:
+    if no_validators and members["validators"]:
         raise click.UsageError("give --validator or --no-validators, not both")
-    if level is None and not no_validators and not any(others.values()):
+    if level is None and not no_validators and not any(members.values()):
         raise click.UsageError("nothing to change; give a level or an option")
-    with connection.open_registry(registry) as found:
-        old = found.policy(name).policy
-        new = _with_members(replace(old, validators=()) if no_validators else old, level, others)
-        _say_policy(found.change_policy(name, new, previous=old), as_json=as_json)
+    with connection.open_registry(registry) as client:
+        old = client.policy(name).policy
+        new = _with_members(replace(old, validators=()) if no_validators else old, level, members)
+        _say_policy(client.change_policy(name, new, previous=old), as_json=as_json)
 
 
 @click.command("show")
@@ -98,8 +100,8 @@ def show(name: str, *, registry: str, as_json: bool) -> None:
     Example:
       treaty policy show gold
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        _say_policy(found.policy(name), as_json=as_json)
+    with connection.open_registry(registry) as client:
+        _say_policy(client.policy(name), as_json=as_json)
 
 
 @click.command("list")
@@ -112,13 +114,13 @@ def list_(*, registry: str, as_json: bool) -> None:
     Example:
       treaty policy list
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        policies = found.policies()
+    with connection.open_registry(registry) as client:
+        policies = client.policies()
     if as_json:
         screen.say_json([_members(one) for one in policies])
         return
-    for one in policies:
-        screen.say(f"{one.name}  {_level_of(one)}")
+    for policy in policies:
+        screen.say(f"{policy.name}  {_level_of(policy)}")
 
 
 @click.command("delete")
@@ -132,44 +134,44 @@ def delete(name: str, *, registry: str, as_json: bool) -> None:
     Example:
       treaty policy delete gold
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        _say_policy(found.delete_policy(name), as_json=as_json)
+    with connection.open_registry(registry) as client:
+        _say_policy(client.delete_policy(name), as_json=as_json)
 
 
 COMMANDS = (create, change, show, list_, delete)
 """The subcommands."""
 
 
-def _with_members(old: PolicyValue, level: Level | None, others: dict[str, Any]) -> PolicyValue:
+def _with_members(old: PolicyValue, level: Level | None, members: dict[str, Any]) -> PolicyValue:
     """Return a policy with the members that the command line gives."""
-    news: dict[str, Any] = {name: value for name, value in others.items() if value}
+    news: dict[str, Any] = {name: value for name, value in members.items() if value}
     if level is not None:
         news |= {"backward": level.backward, "forward": level.forward, "deny": level.deny}
     return replace(old, **news)
 
 
-def _level_of(found: PolicyFound) -> str:
-    policy = found.policy
+def _level_of(policy_found: PolicyFound) -> str:
+    policy = policy_found.policy
     return format_level(Level(policy.backward, policy.forward, policy.deny))
 
 
-def _members(found: PolicyFound) -> dict[str, Any]:
-    policy = found.policy
+def _members(policy_found: PolicyFound) -> dict[str, Any]:
+    policy = policy_found.policy
     level = level_members(Level(policy.backward, policy.forward, policy.deny))
-    others = {
+    members = {
         "strictness": policy.strictness or STRICTNESS[0],
         "partition": policy.partition,
         "validators": list(policy.validators),
     }
-    return {"name": found.name, **level, **others}
+    return {"name": policy_found.name, **level, **members}
 
 
-def _say_policy(found: PolicyFound, *, as_json: bool) -> None:
-    members = _members(found)
+def _say_policy(policy_found: PolicyFound, *, as_json: bool) -> None:
+    members = _members(policy_found)
     if as_json:
         screen.say_json(members)
         return
-    facts = {"name": found.name, "level": _level_of(found), "strictness": members["strictness"]}
-    validators = ", ".join(found.policy.validators)
-    more = {"partition": found.policy.partition, "validators": validators}
+    facts = {"name": policy_found.name, "level": _level_of(policy_found), "strictness": members["strictness"]}
+    validators = ", ".join(policy_found.policy.validators)
+    more = {"partition": policy_found.policy.partition, "validators": validators}
     screen.say_facts({**facts, **{name: value for name, value in more.items() if value}})

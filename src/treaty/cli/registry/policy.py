@@ -35,8 +35,8 @@ def get(subject: str, *, registry: str, as_json: bool) -> None:
     Example:
       treaty policy get orders
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        _say_policy(found, found.group(subject), as_json=as_json)
+    with connection.open_registry(registry) as client:
+        _say_policy(client, client.group(subject), as_json=as_json)
 
 
 @command.command("set")
@@ -85,27 +85,27 @@ def set_(
             "nothing to change; give a level, --follow, --validator, --no-validators or --label-policy"
         )
     names = validators or (() if no_validators else None)
-    with connection.open_registry(registry) as found:
-        group = found.change_subject(
+    with connection.open_registry(registry) as client:
+        group = client.change_subject(
             subject, level=level, previous=previous, validators=names, follows=follows, label_policy=label_policy
         )
-        config = _say_policy(found, group, as_json=as_json)
+        config = _say_policy(client, group, as_json=as_json)
     if level is not None or names is not None:
         named_policy.warn_follower(group.subject, config.follows)
 
 
-def _say_policy(found: Connection, group: GroupFound, *, as_json: bool) -> Config:
+def _say_policy(client: Connection, group: GroupFound, *, as_json: bool) -> Config:
     """Print the level, and the other members of the policy as the group's config has or inherits them; returns the config."""
-    config = found.config(group.subject)
+    config = client.config(group.subject)
     strictness, partition = config.policy or STRICTNESS[0], partition_of(config.group, config.partition) or ""
     validators = config.validators or ()
     if as_json:
-        others = {"strictness": strictness, "partition": partition, "validators": list(validators)}
+        members = {"strictness": strictness, "partition": partition, "validators": list(validators)}
         if config.follows is not None:
-            others["follows"] = config.follows
+            members["follows"] = config.follows
         if group.order == SCHEMAVER:
-            others["labelPolicy"] = group.label_policy
-        screen.say_json({"subject": group.subject, **level_members(group.level), **others})
+            members["labelPolicy"] = group.label_policy
+        screen.say_json({"subject": group.subject, **level_members(group.level), **members})
         return config
     facts = {"level": format_level(group.level), "strictness": strictness}
     if partition:

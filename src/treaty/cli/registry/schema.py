@@ -63,20 +63,20 @@ references = click.option(
 )
 
 
-def read_draft(found: Connection, file: str, format_name: str | None, given: tuple[str, ...]) -> Draft:
+def read_draft(client: Connection, file: str, format_name: str | None, references: tuple[str, ...]) -> Draft:
     """Read the schema in a file, with references as ``NAME=SUBJECT:VERSION``."""
-    (one,) = read_sources([file], format_name, find_formats())
-    return Draft(one.text, one.format, tuple(_parse_reference(found, each) for each in given))
+    (source,) = read_sources([file], format_name, find_formats())
+    return Draft(source.text, source.format, tuple(_parse_reference(client, each) for each in references))
 
 
-def _parse_reference(found: Connection, word: str) -> Reference:
+def _parse_reference(client: Connection, word: str) -> Reference:
     name, _, place = word.partition("=")
     subject, _, version = place.rpartition(":")
     if not (name and subject):
         raise click.BadParameter(f"{word!r} is not NAME=SUBJECT:VERSION", param_hint="--reference")
     number = connection.parse_version(version)
     if not isinstance(number, int) or number < 0:
-        number = connection.find_version(found, subject, number).number
+        number = connection.find_version(client, subject, number).number
     return Reference(name, subject, number)
 
 
@@ -122,22 +122,24 @@ def register(
         --reference money.proto=money.proto:latest
     """  # noqa: D301 - click wants the control character
     pairs = parse_pairs(properties)
-    with connection.open_registry(registry, "create") as found:
-        warnings = registry_warnings.collect_warnings(found)
-        draft = read_draft(found, file, format_, references)
+    with connection.open_registry(registry, "create") as client:
+        warnings = registry_warnings.collect_warnings(client)
+        draft = read_draft(client, file, format_, references)
         if pairs:
             draft = Draft(draft.text, draft.format, draft.references, Metadata(properties=pairs))
         why = None if force is None else ForceReason("command line", force)
         try:
-            done = found.register(subject, draft, normalize=normalize or None, force=why)
+            registered = client.register(subject, draft, normalize=normalize or None, force=why)
         except (Incompatible, InvalidSchema) as refusal:
             raise RejectedSchemaError(subject, file, draft, refusal, output) from refusal
     if output.is_json:
-        members = {**connection.answer_members(done.version), "created": done.created}
+        members = {**connection.answer_members(registered.version), "created": registered.created}
         screen.say_json({**members, **registry_warnings.warning_members(warnings)})
     else:
-        word = "is now" if done.created else "was already"
-        screen.say(f"It {word} version {done.version.number} of {subject}, id {done.version.schema_id}.", "green")
+        word = "is now" if registered.created else "was already"
+        screen.say(
+            f"It {word} version {registered.version.number} of {subject}, id {registered.version.schema_id}.", "green"
+        )
     registry_warnings.say_warnings(warnings)
     sys.exit(registry_warnings.exit_code(0, warnings, is_strict=strict))
 
@@ -158,8 +160,8 @@ def lookup(
     Example:
       treaty schema lookup orders-value order.avsc
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        version = found.lookup(subject, read_draft(found, file, format_, references))
+    with connection.open_registry(registry) as client:
+        version = client.lookup(subject, read_draft(client, file, format_, references))
     connection.say_version(version, as_json=as_json, full=False)
 
 
@@ -183,41 +185,41 @@ def get(what: str, version: str, *, text: bool, registry: str, as_json: bool) ->
       treaty schema get id:17
       treaty schema get orders-value/0
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        one = _find_schema(found, what, version)
+    with connection.open_registry(registry) as client:
+        schema = _find_schema(client, what, version)
     if text:
-        screen.say_text(one.text)
-    elif isinstance(one, SchemaFound):
-        _say_schema(one, as_json=as_json)
+        screen.say_text(schema.text)
+    elif isinstance(schema, SchemaFound):
+        _say_schema(schema, as_json=as_json)
     else:
-        connection.say_version(one, as_json=as_json)
+        connection.say_version(schema, as_json=as_json)
 
 
-def _find_schema(found: Connection, what: str, version: str) -> VersionFound | SchemaFound:
+def _find_schema(client: Connection, what: str, version: str) -> VersionFound | SchemaFound:
     if what.startswith("id:") and what[3:].isdecimal():
-        return found.schema(int(what[3:]))
+        return client.schema(int(what[3:]))
     try:
-        return connection.find_version(found, what, connection.parse_version(version), deleted=version != "latest")
+        return connection.find_version(client, what, connection.parse_version(version), deleted=version != "latest")
     except NotFound:
         if what.isdecimal() and version == "latest":
-            return found.schema(int(what))
+            return client.schema(int(what))
         group, slash, _ = what.rpartition("/")
         if slash and group and version == "latest":
-            return connection.find_version(found, group, what)
+            return connection.find_version(client, group, what)
         if GUID.fullmatch(what):
-            return found.by_guid(what)
+            return client.by_guid(what)
         raise
 
 
-def _say_schema(one: SchemaFound, *, as_json: bool) -> None:
+def _say_schema(schema: SchemaFound, *, as_json: bool) -> None:
     if as_json:
-        screen.say_json(connection.answer_members(one))
+        screen.say_json(connection.answer_members(schema))
         return
-    facts = {"id": str(one.schema_id), "guid": one.guid, "format": one.format}
-    if one.subject:
-        facts["used as"] = f"{one.subject} version {one.number}{' (deleted)' if one.deleted else ''}"
+    facts = {"id": str(schema.schema_id), "guid": schema.guid, "format": schema.format}
+    if schema.subject:
+        facts["used as"] = f"{schema.subject} version {schema.number}{' (deleted)' if schema.deleted else ''}"
     screen.say_facts(facts)
-    screen.say(one.text)
+    screen.say(schema.text)
 
 
 @command.command("list")
@@ -235,8 +237,8 @@ def list_(prefix: str, *, latest: bool, deleted: bool, limit: int | None, regist
       treaty schema list --latest
       treaty schema list orders --json
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        versions = _list_all(found, prefix, "all" if deleted else "live", latest=latest, limit=limit)
+    with connection.open_registry(registry) as client:
+        versions = _list_all(client, prefix, "all" if deleted else "live", latest=latest, limit=limit)
     if as_json:
         screen.say_json([connection.answer_members(one) for one in versions])
         return
@@ -248,7 +250,7 @@ def list_(prefix: str, *, latest: bool, deleted: bool, limit: int | None, regist
 
 
 def _list_all(
-    found: Connection, prefix: str, visible: Visible, *, latest: bool, limit: int | None
+    client: Connection, prefix: str, visible: Visible, *, latest: bool, limit: int | None
 ) -> list[VersionFound]:
     """Yield versions page by page, up to a limit; also ends if a registry repeats a page."""
     listed: list[VersionFound] = []
@@ -256,7 +258,7 @@ def _list_all(
         size = PAGE if limit is None else min(PAGE, limit - len(listed))
         last = (listed[-1].subject, listed[-1].number) if listed else None
         request = ListSchemas(subject_of(prefix), visible, latest, offset=len(listed), limit=size, after=last)
-        page = found.ask(request).answer.versions
+        page = client.ask(request).answer.versions
         if last is not None and page and (page[-1].subject, page[-1].number) == last:
             break
         listed += page
@@ -280,17 +282,17 @@ def delete(subject: str, version: str, *, permanent: bool, yes: bool, registry: 
       treaty schema delete orders-value 2
     """  # noqa: D301 - click wants the control character
     number = connection.parse_version(version)
-    with connection.open_registry(registry) as found:
+    with connection.open_registry(registry) as client:
         connection.confirm(f"Delete version {version} of {subject}{' permanently' if permanent else ''}?", yes=yes)
-        connection.refuse_missing_subject(found, subject, "all" if permanent else "live")
-        one = connection.find_version(found, subject, number, deleted=permanent)
-        if not one.deleted:
-            found.delete_version(subject, one.number)
+        connection.refuse_missing_subject(client, subject, "all" if permanent else "live")
+        stored_version = connection.find_version(client, subject, number, deleted=permanent)
+        if not stored_version.deleted:
+            client.delete_version(subject, stored_version.number)
         if permanent:
-            found.delete_version(subject, one.number, permanent=True)
+            client.delete_version(subject, stored_version.number, permanent=True)
     if as_json:
-        facts = {"subject": one.subject, "version": one.number, "id": one.schema_id}
+        facts = {"subject": stored_version.subject, "version": stored_version.number, "id": stored_version.schema_id}
         screen.say_json({**facts, "permanent": permanent})
         return
     word = "Permanently deleted" if permanent else "Deleted"
-    screen.say(f"{word}: {subject} version {one.number}, id {one.schema_id}", "green")
+    screen.say(f"{word}: {subject} version {stored_version.number}, id {stored_version.schema_id}", "green")

@@ -31,8 +31,8 @@ def list_(prefix: str, *, deleted: bool, registry: str, as_json: bool) -> None:
       treaty subject list :.prod: --deleted
     """  # noqa: D301 - click wants the control character
     visible: Visible = "all" if deleted else "live"
-    with connection.open_registry(registry) as found:
-        names = found.subjects(prefix, visible)
+    with connection.open_registry(registry) as client:
+        names = client.subjects(prefix, visible)
     if as_json:
         screen.say_json(list(names))
     else:
@@ -52,12 +52,12 @@ def get(subject: str, *, deleted: bool, registry: str, as_json: bool) -> None:
     Example:
       treaty subject get orders-value
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
+    with connection.open_registry(registry) as client:
         visible: Visible = "all" if deleted else "live"
-        connection.refuse_missing_subject(found, subject, visible)
-        numbers = found.versions(subject, visible)
-        versions = [found.version(subject, number, deleted=True) for number in numbers]
-        config, mode = found.config(subject), found.mode(subject)
+        connection.refuse_missing_subject(client, subject, visible)
+        numbers = client.versions(subject, visible)
+        versions = [client.version(subject, number, deleted=True) for number in numbers]
+        config, mode = client.config(subject), client.mode(subject)
     if as_json:
         listed = [{"version": one.number, "id": one.schema_id, "deleted": one.deleted} for one in versions]
         screen.say_json(
@@ -90,16 +90,16 @@ def delete(subject: str, *, permanent: bool, yes: bool, registry: str, as_json: 
       treaty subject delete orders-value
       treaty subject delete orders-value --permanent --yes
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
+    with connection.open_registry(registry) as client:
         connection.confirm(f"Delete {subject}{' permanently' if permanent else ''}?", yes=yes)
         numbers: tuple[int, ...] = ()
         try:
-            numbers = found.delete_subject(subject)
+            numbers = client.delete_subject(subject)
         except AlreadyDeleted:
             if not permanent:
                 raise
         if permanent:
-            numbers = found.delete_subject(subject, permanent=True)
+            numbers = client.delete_subject(subject, permanent=True)
     if as_json:
         screen.say_json(list(numbers))
     else:

@@ -38,26 +38,26 @@ def command(
       treaty canonical --normalize --reference Money=money.avsc order.avsc
       treaty canonical --view parsing - < order.avsc
     """  # noqa: D301 - click wants the control character
-    one = load_schema(file, format_, References.parse(references, folders))
-    printed = one.show(normalize=normalize)
-    text = printed.canonical if view is None else render_view(one, view, normalize=normalize)
+    schema = load_schema(file, format_, References.parse(references, folders))
+    printed = schema.show(normalize=normalize)
+    text = printed.canonical if view is None else render_view(schema, view, normalize=normalize)
     if as_json:
-        members = {"file": file, "format": one.form.name, "view": view or "canonical"}
+        members = {"file": file, "format": schema.form.name, "view": view or "canonical"}
         screen.say_json({**members, "normalized": normalize, "type_name": printed.type_name, "text": text})
     else:
         screen.say_text(text)
 
 
-def render_view(one: SchemaFile, view: str, *, normalize: bool) -> str:
+def render_view(schema: SchemaFile, view: str, *, normalize: bool) -> str:
     """Return a named form of a schema, or its normalized form."""
-    if view not in one.form.views:
-        names = ", ".join(sorted(one.form.views)) or "none"
-        raise click.BadParameter(f"{one.form.name} has no view {view!r}; known are {names}", param_hint="--view")
-    model = one.model
+    if view not in schema.form.views:
+        names = ", ".join(sorted(schema.form.views)) or "none"
+        raise click.BadParameter(f"{schema.form.name} has no view {view!r}; known are {names}", param_hint="--view")
+    model = schema.model
     try:
         if normalize:
-            text = one.form.show(model, True).canonical
-            model = one.form.parse(ResolvedSchema(one.form.name, text, one.resolved.bindings), False)
-        return one.form.views[view](model)
+            text = schema.form.show(model, True).canonical
+            model = schema.form.parse(ResolvedSchema(schema.form.name, text, schema.resolved.bindings), False)
+        return schema.form.views[view](model)
     except InvalidSchemaError as invalid:
-        raise click.ClickException(f"{one.source.name} cannot be shown in this view: {invalid}") from None
+        raise click.ClickException(f"{schema.source.name} cannot be shown in this view: {invalid}") from None

@@ -129,37 +129,39 @@ def command(
     """  # noqa: D301 - click wants the control character
     place = CheckTarget(**where)
     if place.subject is not None:
-        others = {"--level": level, "--policy": policy, "--reference-folder": folders or None}
-        _refuse_options("--subject", {**others, "--git-base": place.git_base})
-        one = "" if place.staged else _take_single_file(files)
+        file_options = {"--level": level, "--policy": policy, "--reference-folder": folders or None}
+        _refuse_options("--subject", {**file_options, "--git-base": place.git_base})
+        file = "" if place.staged else _take_single_file(files)
         if not place.registry:
             raise click.UsageError("--subject needs --registry URL, for instance http://127.0.0.1:8081")
         if place.history is not None and place.staged:
             raise click.UsageError("--history takes the file as it is, not the staged one; leave out --staged")
         if place.history is not None:
-            _check_data(one, place, format_, as_json=output.is_json)
+            _check_data(file, place, format_, as_json=output.is_json)
         from treaty.cli.schemas import registry_check  # noqa: PLC0415 (a client is needed for this alone)
 
-        asked = registry_check.RegistryCheckOptions(
-            one, place.subject, place.registry, format_, references, place.normalize
+        registry_options = registry_check.RegistryCheckOptions(
+            file, place.subject, place.registry, format_, references, place.normalize
         )
         if place.staged:
-            sys.exit(registry_check.check_staged(files, asked, output))
-        sys.exit(registry_check.check_with_registry(asked, output))
+            sys.exit(registry_check.check_staged(files, registry_options, output))
+        sys.exit(registry_check.check_with_registry(registry_options, output))
     if place.history is not None:
         raise click.UsageError("--history needs --subject NAME: the records were written under its versions")
     if place.normalize:
         raise click.UsageError("--normalize needs --subject: between files normalization makes no difference")
-    given = References.parse(references, folders)
+    resolved_references = References.parse(references, folders)
     level, policy = level or DEFAULT_LEVEL, policy or POLICIES[0]
     if place.base is not None:
         from treaty.cli.schemas import git_check  # noqa: PLC0415 (git is needed for this alone)
 
-        since = git_check.RevisionCheckOptions(place.base, place.staged, files, format_, given, level, policy)
+        since = git_check.RevisionCheckOptions(
+            place.base, place.staged, files, format_, resolved_references, level, policy
+        )
         sys.exit(git_check.check_revision(since, output))
     if len(files) < 2:
         raise click.UsageError("give OLD and NEW; or one file with --subject and --registry; or --git-base REF")
-    result = compare_files(files, format_, given, level, policy)
+    result = compare_files(files, format_, resolved_references, level, policy)
     if output.is_json:
         screen.say_json(result.members())
     else:
@@ -173,13 +175,13 @@ def compare_files(
     """Compare the last file with the ones before it, the oldest first."""
     formats = find_formats()
     refuse_second_stdin([*files, *(path for _, path in references.named)])
-    found = read_sources(files, format_, formats)
-    *olds, new = (references.resolve(one, formats) for one in found)
+    sources = read_sources(files, format_, formats)
+    *olds, new = (references.resolve(one, formats) for one in sources)
     engine = FormatEngine(formats)
     history = compare_history(engine, olds, new, policy)
     note = warn_of_union((*olds, new)) if history.fits(level) else ""
-    others = compare_under_others(lambda one: compare_history(engine, olds, new, one), history, level, policy)
-    return CheckResult(level, policy, found[-1], tuple(found[:-1]), history, note, others)
+    other_results = compare_under_others(lambda one: compare_history(engine, olds, new, one), history, level, policy)
+    return CheckResult(level, policy, sources[-1], tuple(sources[:-1]), history, note, other_results)
 
 
 def _check_data(file: str, place: CheckTarget, format_: str | None, *, as_json: bool) -> None:
@@ -189,7 +191,7 @@ def _check_data(file: str, place: CheckTarget, format_: str | None, *, as_json: 
     assert place.history is not None
     assert place.subject is not None
     assert place.registry is not None
-    wanted = data_check.DataCheckOptions(
+    options = data_check.DataCheckOptions(
         file,
         place.subject,
         place.registry,
@@ -201,11 +203,11 @@ def _check_data(file: str, place: CheckTarget, format_: str | None, *, as_json: 
         place.message or "",
         place.conf,
     )
-    sys.exit(data_check.check_data(wanted, as_json=as_json))
+    sys.exit(data_check.check_data(options, as_json=as_json))
 
 
-def _refuse_options(word: str, others: dict[str, object]) -> None:
-    for name, value in others.items():
+def _refuse_options(word: str, options: dict[str, object]) -> None:
+    for name, value in options.items():
         if value is not None:
             raise click.UsageError(f"{name} and {word} exclude each other: the registry decides by its config")
 

@@ -21,10 +21,10 @@ SHOWN = 3
 
 
 def compare_under_others(
-    compare: Callable[[str], HistoryComparison], found: HistoryComparison, level: str, policy: str
+    compare: Callable[[str], HistoryComparison], history: HistoryComparison, level: str, policy: str
 ) -> Others:
     """Compare by the stricter policies too if a schema passes; their findings become a note."""
-    if not found.fits(level):
+    if not history.fits(level):
         return ()
     return tuple((one, compare(one)) for one in POLICIES if one not in {policy, "LENIENT"})
 
@@ -109,9 +109,9 @@ class CheckResult:
     def _print_result(self) -> None:
         if self.code == INVALID:
             steps = zip(self.olds, self.history.steps, strict=True)
-            wrong = [old for old, step in steps if step.faults] + ([self.new] if self.history.faults else [])
-            for one in wrong:
-                screen.say(f"{one.name} is not a valid schema ({one.format}).", "red")
+            invalid = [old for old, step in steps if step.faults] + ([self.new] if self.history.faults else [])
+            for source in invalid:
+                screen.say(f"{source.name} is not a valid schema ({source.format}).", "red")
             return
         if not self.olds:
             screen.say(f"{self.new.name} is a valid schema{'' if self.note else ', and new'}.", "green")

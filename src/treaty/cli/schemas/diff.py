@@ -65,25 +65,25 @@ def command(
     if is_stored(old) or is_stored(new):
         from treaty.cli.schemas.registry_diff import RegistryDiffOptions, diff_with_registry  # noqa: PLC0415 (a client)
 
-        asked = RegistryDiffOptions(old, new, registry, format_, references)
-        sys.exit(int(diff_with_registry(asked, as_json=as_json) and exit_code))
+        registry_options = RegistryDiffOptions(old, new, registry, format_, references)
+        sys.exit(int(diff_with_registry(registry_options, as_json=as_json) and exit_code))
     before, after = load_schemas([old, new], format_, References.parse(references, folders))
     lines = _diff_lines(before, after)
-    found = find_differences(before, after)
+    differences = find_differences(before, after)
     comparisons = {policy: _compare_versions(before, after, policy) for policy in POLICIES}
     if as_json:
         screen.say_json(
             {
                 "old": {"file": old, "format": before.form.name},
                 "new": {"file": new, "format": after.form.name},
-                "differences": [difference_members(one) for one in found],
+                "differences": [difference_members(one) for one in differences],
                 "diff": lines,
                 "levels": {policy: list(one.levels) for policy, one in comparisons.items()},
             }
         )
     else:
-        _say_differences(found, lines, comparisons)
-    sys.exit(1 if exit_code and (lines or found) else 0)
+        _say_differences(differences, lines, comparisons)
+    sys.exit(1 if exit_code and (lines or differences) else 0)
 
 
 def find_differences(before: SchemaFile, after: SchemaFile) -> list[ExplainedDifference]:
@@ -92,8 +92,8 @@ def find_differences(before: SchemaFile, after: SchemaFile) -> list[ExplainedDif
     if before.form.name != form.name:
         return [describe_change_of_format(before.form.name, form.name)[0]]
     compared = compare_both_ways(form, before.model, after.model)
-    found = list_differences(form, before.model, after.model, compared)
-    return found + list_harmless(form, before.model, after.model, found)
+    differences = list_differences(form, before.model, after.model, compared)
+    return differences + list_harmless(form, before.model, after.model, differences)
 
 
 def _compare_versions(before: SchemaFile, after: SchemaFile, policy: str) -> HistoryComparison:
@@ -107,11 +107,11 @@ def _diff_lines(before: SchemaFile, after: SchemaFile) -> list[str]:
 
 
 def _say_differences(
-    found: Sequence[ExplainedDifference], lines: Sequence[str], comparisons: Mapping[str, HistoryComparison]
+    differences: Sequence[ExplainedDifference], lines: Sequence[str], comparisons: Mapping[str, HistoryComparison]
 ) -> None:
-    if not lines and not found:
+    if not lines and not differences:
         screen.say("The schemas are equal.", "green")
-    say_differences(found)
+    say_differences(differences)
     for line in lines:
         screen.say(line, COLOURS.get(line[:1]))
     _say_levels(comparisons)

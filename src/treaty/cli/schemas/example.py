@@ -33,13 +33,13 @@ def command(
       treaty example --count 100 --seed 7 order.avsc > orders.jsonl
       treaty example order.avsc | treaty validate order.avsc -
     """  # noqa: D301 - click wants the control character
-    one = load_schema(schema, format_, References.parse(references, folders))
-    if one.form.example is None:
-        raise UnusableError(f"examples are not available for the format {one.form.name}")
+    schema_file = load_schema(schema, format_, References.parse(references, folders))
+    if schema_file.form.example is None:
+        raise UnusableError(f"examples are not available for the format {schema_file.form.name}")
     for number in range(count):
         try:
-            value = one.form.example(one.model, seed + number)
+            value = schema_file.form.example(schema_file.model, seed + number)
         except ValueError as none:
-            raise UnusableError(f"{one.source.name} has no example: {none}") from None
+            raise UnusableError(f"{schema_file.source.name} has no example: {none}") from None
         ends = ("[" if number == 0 else " ", "]" if number == count - 1 else ",") if as_json else ("", "")
         click.echo(f"{ends[0]}{screen.one_line(value)}{ends[1]}".encode())

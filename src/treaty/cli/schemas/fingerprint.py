@@ -58,30 +58,30 @@ def command(
       treaty fingerprint --reference Money=money.avsc \\
         --reference-version Money=money-value:3 order.avsc
     """  # noqa: D301 - click wants the control character
-    one = load_schema(file, format_, References.parse(references, folders))
-    used = _parse_references(one, stands)
+    schema = load_schema(file, format_, References.parse(references, folders))
+    used = _parse_references(schema, stands)
     extras = metadata_of(_read_json_file(metadata, MetadataBody)), rules_of(_read_json_file(rule_set, RuleSetBody))
-    rows = [("GUID", guid(one.show(normalize=normalize).canonical, used, *extras), GUID), *_compute_digests(one)]
+    rows = [("GUID", guid(schema.show(normalize=normalize).canonical, used, *extras), GUID), *_compute_digests(schema)]
     if algorithm is not None:
         rows = _select_rows(rows, algorithm)
     if as_json:
         digests = {name: digest for name, digest, _ in rows}
         at = [{"name": each.name, "subject": each.subject, "version": each.version} for each in used]
-        screen.say_json({"file": file, "format": one.form.name, "references": at, "fingerprints": digests})
+        screen.say_json({"file": file, "format": schema.form.name, "references": at, "fingerprints": digests})
     elif algorithm is not None and len(rows) == 1:
         screen.say(rows[0][1])
     else:
         screen.say_rows(("algorithm", "fingerprint", "meaning"), rows)
 
 
-def _compute_digests(one: SchemaFile) -> list[tuple[str, str, str]]:
+def _compute_digests(schema: SchemaFile) -> list[tuple[str, str, str]]:
     """Return the fingerprints of the format in hex; a CRC in both byte orders, because both are in use."""
     rows = []
-    for name, digest in one.form.fingerprints.items():
+    for name, digest in schema.form.fingerprints.items():
         try:
-            data = digest(one.model)
+            data = digest(schema.model)
         except InvalidSchemaError as invalid:
-            raise click.ClickException(f"{one.source.name} has no fingerprint {name}: {invalid}") from None
+            raise click.ClickException(f"{schema.source.name} has no fingerprint {name}: {invalid}") from None
         if name.startswith("CRC-"):
             rows += [(f"{name}-LE", data.hex(), LITTLE), (f"{name}-BE", data[::-1].hex(), BIG)]
         else:
@@ -90,17 +90,19 @@ def _compute_digests(one: SchemaFile) -> list[tuple[str, str, str]]:
 
 
 def _select_rows(rows: list[tuple[str, str, str]], algorithm: str) -> list[tuple[str, str, str]]:
-    wanted = algorithm.upper()
-    found = [row for row in rows if row[0] == wanted or row[0].removesuffix("-LE").removesuffix("-BE") == wanted]
-    if not found:
-        known = ", ".join(name for name, _, _ in rows)
-        raise click.BadParameter(f"unknown fingerprint {algorithm!r}; known are {known}", param_hint="--algorithm")
-    return found
+    upper_name = algorithm.upper()
+    selected = [
+        row for row in rows if row[0] == upper_name or row[0].removesuffix("-LE").removesuffix("-BE") == upper_name
+    ]
+    if not selected:
+        names = ", ".join(name for name, _, _ in rows)
+        raise click.BadParameter(f"unknown fingerprint {algorithm!r}; known are {names}", param_hint="--algorithm")
+    return selected
 
 
-def _parse_references(one: SchemaFile, stands: tuple[str, ...]) -> tuple[Reference, ...]:
+def _parse_references(schema: SchemaFile, stands: tuple[str, ...]) -> tuple[Reference, ...]:
     """Return the references of a schema, with their subjects and versions in a registry."""
-    places = {bound.name: Reference(bound.name, bound.subject, bound.version) for bound in one.resolved.bindings}
+    places = {bound.name: Reference(bound.name, bound.subject, bound.version) for bound in schema.resolved.bindings}
     for word in stands:
         name, _, place = word.partition("=")
         subject, _, version = place.rpartition(":")
@@ -116,5 +118,5 @@ def _read_json_file(path: str | None, type_: type[T]) -> T | None:
         return None
     try:
         return msgspec.json.decode(read_text(path), type=type_)
-    except msgspec.MsgspecError as wrong:
-        raise UnusableError(f"{path} is not valid JSON of Confluent's API: {wrong}") from None
+    except msgspec.MsgspecError as error:
+        raise UnusableError(f"{path} is not valid JSON of Confluent's API: {error}") from None

@@ -98,16 +98,16 @@ class RevisionCheck:
         olds = () if before is None else (SchemaSource(f"{path}@{since.base}", before, new.format),)
         earlier = [since.references.resolve(replace(one, path=path), formats, self._then) for one in olds]
         later = since.references.resolve(new, formats, self._now)
-        found = compare_history(self.parser, earlier, later, since.policy)
-        if any(step.faults for step in found.steps):
+        history = compare_history(self.parser, earlier, later, since.policy)
+        if any(step.faults for step in history.steps):
             # Nobody has data of a text that was no schema, and a commit that mends one has to pass.
             note = f"{path} was not a valid schema at {since.base}: it is not compared"
-            return CheckResult(since.level, since.policy, new, (), HistoryComparison(found.faults), note)
-        note = warn_of_union((*earlier, later)) if found.fits(since.level) else ""
-        others = compare_under_others(
-            lambda one: compare_history(self.parser, earlier, later, one), found, since.level, since.policy
+            return CheckResult(since.level, since.policy, new, (), HistoryComparison(history.faults), note)
+        note = warn_of_union((*earlier, later)) if history.fits(since.level) else ""
+        other_results = compare_under_others(
+            lambda one: compare_history(self.parser, earlier, later, one), history, since.level, since.policy
         )
-        return CheckResult(since.level, since.policy, new, olds, found, note, others)
+        return CheckResult(since.level, since.policy, new, olds, history, note, other_results)
 
     def _now(self, path: str) -> str | None:
         return read_file(path) if self.index is None else self.index.text(path)
@@ -147,8 +147,8 @@ def check_revision(since: RevisionCheckOptions, output: OutputOptions) -> int:
     if output.is_json:
         screen.say_json({"fits": code == FITS, "files": [one.members() for one in results], "errors": errors})
         return code
-    for one in results:
-        one.print(output)
+    for result in results:
+        result.print(output)
     for error in errors:
         screen.say(f"Error: {error}", "red", err=True)
     if not files:
@@ -180,8 +180,10 @@ def _list_changed_schemas(then: GitTree, formats: FormatRegistry, *, staged: boo
     if not staged:
         names += _run_git(then.root, "ls-files", "--others", "--exclude-standard", "-z").split("\0")
     paths = [then.root / path for path in sorted(set(names) - {""}) if guess_format_by_name(path, formats)]
-    here = Path.cwd()
-    return tuple(str(path.relative_to(here) if path.is_relative_to(here) else path) for path in paths)
+    working_folder = Path.cwd()
+    return tuple(
+        str(path.relative_to(working_folder) if path.is_relative_to(working_folder) else path) for path in paths
+    )
 
 
 def _run_git(folder: Path, *words: str, remedy: str = "") -> str:

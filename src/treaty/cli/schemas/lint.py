@@ -96,15 +96,15 @@ class _LintRun:
         if advice.ignores(path):
             return
         try:
-            found = _run_lints(load_schema(path, self.format, self.references), advice)
-            self.code = max(self.code, ADVISED if found else CLEAN)
+            findings = _run_lints(load_schema(path, self.format, self.references), advice)
+            self.code = max(self.code, ADVISED if findings else CLEAN)
         except InvalidTextError as invalid:
-            found, self.code = list(invalid.faults), UNUSABLE
+            findings, self.code = list(invalid.faults), UNUSABLE
         except UnusableError as unusable:
-            found, self.code = [], UNUSABLE
+            findings, self.code = [], UNUSABLE
             self.errors.append(unusable.message)
         self.files += 1
-        self.found += [(path, fault) for fault in found]
+        self.found += [(path, fault) for fault in findings]
 
     def print(self, output: OutputOptions) -> None:
         """Print the findings and their number."""
@@ -112,21 +112,21 @@ class _LintRun:
             advice = [{"file": path, **screen.as_json(fault)} for path, fault in self.found]
             screen.say_json({"clean": self.code == CLEAN, "advice": advice, "errors": self.errors})
             return
-        found = [
+        findings = [
             finding for path, fault in self.found for finding in locate_diagnostics(display_path(path), "", [fault])
         ]
-        print_findings(found, output)
+        print_findings(findings, output)
         for error in self.errors:
             screen.say(f"Error: {error}", "red", err=True)
-        counted = screen.format_count(len(found), "finding") if found else "no findings"
+        counted = screen.format_count(len(findings), "finding") if findings else "no findings"
         screen.say(f"{screen.format_count(self.files, 'file')}, {counted}.", "green" if self.code == CLEAN else "red")
 
 
-def _run_lints(one: SchemaFile, advice: LintSelection) -> list[Diagnostic]:
+def _run_lints(schema: SchemaFile, advice: LintSelection) -> list[Diagnostic]:
     """Return the findings of the chosen lints, in the order of the text."""
-    ids = advice.ids(one.form.name, list(one.form.lints))
+    ids = advice.ids(schema.form.name, list(schema.form.lints))
     faults = screen.locate_diagnostics(
-        one.source.text, [fault for name in ids for fault in one.form.lints[name].find(one.model)]
+        schema.source.text, [fault for name in ids for fault in schema.form.lints[name].find(schema.model)]
     )
     return sorted(faults, key=lambda fault: (fault.line, fault.column))
 

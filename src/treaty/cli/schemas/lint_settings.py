@@ -50,19 +50,25 @@ class LintSelection:
     ignore: tuple[str, ...] = ()
     folder: Path = Path()
 
-    def ids(self, format_: str, known: Sequence[str]) -> list[str]:
+    def ids(self, format_: str, available: Sequence[str]) -> list[str]:
         """Return the chosen lints of a format, in its order."""
-        wanted = {*self.rules, *self.by_format.get(format_, ())}
+        chosen = {*self.rules, *self.by_format.get(format_, ())}
         return [
-            one for one in known if ALL in wanted or one in wanted or (RECOMMENDED in wanted and is_recommended(one))
+            one
+            for one in available
+            if ALL in chosen or one in chosen or (RECOMMENDED in chosen and is_recommended(one))
         ]
 
     def ignores(self, path: str) -> bool:
         """Return whether a file is ignored."""
         if path == STDIN or not self.ignore:
             return False
-        whole = Path(path).resolve()
-        inside = whole.relative_to(self.folder).as_posix() if whole.is_relative_to(self.folder) else whole.as_posix()
+        resolved = Path(path).resolve()
+        inside = (
+            resolved.relative_to(self.folder).as_posix()
+            if resolved.is_relative_to(self.folder)
+            else resolved.as_posix()
+        )
         return any(fnmatch(inside, pattern) for pattern in self.ignore)
 
 
@@ -72,17 +78,17 @@ def is_recommended(lint: str) -> bool:
 
 
 def find_lint_settings(
-    path: str, formats: FormatRegistry, seen: dict[Path, LintSelection | None]
+    path: str, formats: FormatRegistry, settings_by_folder: dict[Path, LintSelection | None]
 ) -> LintSelection | None:
     """Return the lint settings of the nearest settings file at or above a schema file (or the working folder); None
-    without one. `seen` caches folders.
+    without one. `settings_by_folder` caches folders.
     """
     folder = Path.cwd() if path == STDIN else Path(path).resolve().parent
-    for one in (folder, *folder.parents):
-        if one not in seen:
-            seen[one] = _read_folder_settings(one, formats)
-        if seen[one] is not None:
-            return seen[one]
+    for parent in (folder, *folder.parents):
+        if parent not in settings_by_folder:
+            settings_by_folder[parent] = _read_folder_settings(parent, formats)
+        if settings_by_folder[parent] is not None:
+            return settings_by_folder[parent]
     return None
 
 
@@ -109,8 +115,8 @@ def refuse_unknown_tables(settings: Mapping[str, object], file: Path) -> None:
     for name in settings:
         if name not in TABLES:
             hint = suggest(name, TABLES)
-            told = f"{f'{hint} ' if hint else ''}known are {', '.join(f'[{one}]' for one in TABLES)}"
-            raise UnusableError(f"{file}: there is no table [{name[:KEY_CHARACTERS]}]; {told}")
+            remedy = f"{f'{hint} ' if hint else ''}known are {', '.join(f'[{one}]' for one in TABLES)}"
+            raise UnusableError(f"{file}: there is no table [{name[:KEY_CHARACTERS]}]; {remedy}")
 
 
 def _parse_settings(settings: Any, file: Path, formats: FormatRegistry) -> LintSelection:
@@ -119,10 +125,10 @@ def _parse_settings(settings: Any, file: Path, formats: FormatRegistry) -> LintS
     names = {name.lower(): name for name in formats.names}
     for key in settings:
         if key not in {"rules", "ignore", *names}:
-            known = ["rules", "ignore", *names]
-            hint = suggest(key, known)
-            told = f"{f'{hint} ' if hint else ''}known are {', '.join(known)}"
-            raise UnusableError(f"{file}: lint has no key {key[:KEY_CHARACTERS]!r}; {told}")
+            keys = ["rules", "ignore", *names]
+            hint = suggest(key, keys)
+            remedy = f"{f'{hint} ' if hint else ''}known are {', '.join(keys)}"
+            raise UnusableError(f"{file}: lint has no key {key[:KEY_CHARACTERS]!r}; {remedy}")
     by_format = {
         names[key]: _parse_words(value.get("rules", []) if isinstance(value, dict) else value, f"{file}: lint.{key}")
         for key, value in settings.items()
@@ -147,9 +153,9 @@ def _parse_words(value: Any, where: str) -> tuple[str, ...]:
 
 def refuse_unknown(ids: Sequence[str], formats: FormatRegistry, where: str) -> None:
     """Refuse unknown ids and suggest similar ones."""
-    known = sorted({lint for name in formats.names for lint in find_format(name, formats).lints})
-    for one in ids:
-        if one not in known and one not in {ALL, RECOMMENDED}:
-            near = get_close_matches(one.upper(), known, 3, 0.5)
+    lints = sorted({lint for name in formats.names for lint in find_format(name, formats).lints})
+    for lint_id in ids:
+        if lint_id not in lints and lint_id not in {ALL, RECOMMENDED}:
+            near = get_close_matches(lint_id.upper(), lints, 3, 0.5)
             hint = f"did you mean {' or '.join(near)}?" if near else "treaty lint --list prints all lints"
-            raise UnusableError(f"{where}: unknown lint {one!r}; {hint}")
+            raise UnusableError(f"{where}: unknown lint {lint_id!r}; {hint}")

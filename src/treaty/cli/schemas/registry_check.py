@@ -64,40 +64,40 @@ class RegistryCheckResult:
         return 0 if self.checked.compatible else 1
 
 
-def check_with_registry(asked: RegistryCheckOptions, output: OutputOptions) -> int:
+def check_with_registry(options: RegistryCheckOptions, output: OutputOptions) -> int:
     """Ask the registry, print the result, and return the exit code."""
-    ((one, result),) = _ask_all(asked.registry, [asked])
+    ((checked_options, result),) = _ask_all(options.registry, [options])
     if output.is_json:
-        screen.say_json(_result_members(result, one))
+        screen.say_json(_result_members(result, checked_options))
     else:
-        _print_result(result, one, output)
+        _print_result(result, checked_options, output)
     return result.code
 
 
-def check_staged(files: Sequence[str], asked: RegistryCheckOptions, output: OutputOptions) -> int:
+def check_staged(files: Sequence[str], options: RegistryCheckOptions, output: OutputOptions) -> int:
     """Check staged files, each as the next version of its subject; return the highest exit code.
 
     ``{name}`` in the subject is the name of the file without its folder and its suffix.
     """
     from treaty.cli.schemas.git_check import read_staged  # noqa: PLC0415 (git is needed for this alone)
 
-    staged = read_staged(files, asked.format)
-    if len(staged) > 1 and NAME not in asked.subject:
+    staged = read_staged(files, options.format)
+    if len(staged) > 1 and NAME not in options.subject:
         raise click.UsageError(
-            f"several files are staged, and all would be {asked.subject}; write --subject '{NAME}-value'"
+            f"several files are staged, and all would be {options.subject}; write --subject '{NAME}-value'"
         )
-    each = [
-        replace(asked, file=one.path, source=one, subject=asked.subject.replace(NAME, _name_of(one.path)))
+    staged_options = [
+        replace(options, file=one.path, source=one, subject=options.subject.replace(NAME, _name_of(one.path)))
         for one in staged
     ]
-    found = _ask_all(asked.registry, each) if each else []
-    code = max((result.code for _, result in found), default=0)
+    results = _ask_all(options.registry, staged_options) if staged_options else []
+    code = max((result.code for _, result in results), default=0)
     if output.is_json:
-        screen.say_json({"fits": code == 0, "files": [_result_members(result, one) for one, result in found]})
+        screen.say_json({"fits": code == 0, "files": [_result_members(result, one) for one, result in results]})
         return code
-    for one, result in found:
-        _print_result(result, one, output)
-    if not found:
+    for checked_options, result in results:
+        _print_result(result, checked_options, output)
+    if not results:
         screen.say("No staged schema has changed since HEAD.", "green")
     return code
 
@@ -110,12 +110,12 @@ def _name_of(path: str) -> str:
     return name.removesuffix(max(suffixes, key=len, default=Path(name).suffix))
 
 
-def _ask_all(url: str, asked: Sequence[RegistryCheckOptions]) -> list[tuple[RegistryCheckOptions, RegistryCheckResult]]:
+def _ask_all(url: str, files: Sequence[RegistryCheckOptions]) -> list[tuple[RegistryCheckOptions, RegistryCheckResult]]:
     """Ask the registry about each file; an unusable answer ends the program."""
     _refuse_empty(url)
     try:
         with _connect(url) as registry:
-            return [(one, _ask_registry(registry, one)) for one in asked]
+            return [(one, _ask_registry(registry, one)) for one in files]
     except (*UNUSABLE_ERRORS, *PASSING_ERRORS) as error:
         raise _make_registry_error(error) from error
     except Refusal as error:
@@ -143,28 +143,30 @@ def _refuse_empty(url: str) -> None:
         raise UnusableError(f"there is no registry at {url}; give one with --registry http://host:port")
 
 
-def _ask_registry(registry: Connection, asked: RegistryCheckOptions) -> RegistryCheckResult:
+def _ask_registry(registry: Connection, options: RegistryCheckOptions) -> RegistryCheckResult:
     formats = find_formats()
-    latest = _find_latest(registry, asked.subject)
+    latest = _find_latest(registry, options.subject)
     named = None if latest is None else latest.format
-    (one,) = read_sources([asked.file], asked.format, formats, named) if asked.source is None else (asked.source,)
-    references = resolve_references(registry, asked.references)
+    (source,) = (
+        read_sources([options.file], options.format, formats, named) if options.source is None else (options.source,)
+    )
+    references = resolve_references(registry, options.references)
     try:
-        needed = {use.name for use in find_format(one.format, formats).references(one.text)}
+        needed = {use.name for use in find_format(source.format, formats).references(source.text)}
     except InvalidSchemaError:
         needed = set()  # the registry says what is wrong with the text
-    given = {reference.name for reference in references}
+    named_references = {reference.name for reference in references}
     if latest is not None:
-        references += tuple(use for use in latest.references if use.name in needed - given)
-    draft = Draft(one.text, one.format, references)
-    result = RegistryCheckResult(asked.subject, draft, latest is None, registry.config(asked.subject))
+        references += tuple(use for use in latest.references if use.name in needed - named_references)
+    draft = Draft(source.text, source.format, references)
+    result = RegistryCheckResult(options.subject, draft, latest is None, registry.config(options.subject))
     try:
-        request = Check(subject_of(asked.subject), draft, None, asked.normalize or None)
+        request = Check(subject_of(options.subject), draft, None, options.normalize or None)
         checked = registry.ask(request).answer
-        note = _warn_of_union(registry, asked.subject, draft) if checked.compatible and latest is not None else ""
+        note = _warn_of_union(registry, options.subject, draft) if checked.compatible and latest is not None else ""
         return replace(result, checked=checked, note=note)
     except InvalidSchema as invalid:
-        return replace(result, faults=screen.locate_diagnostics(one.text, invalid.faults), refused=str(invalid))
+        return replace(result, faults=screen.locate_diagnostics(source.text, invalid.faults), refused=str(invalid))
 
 
 def _warn_of_union(registry: Connection, subject: str, draft: Draft) -> str:
@@ -180,9 +182,9 @@ def _warn_of_union(registry: Connection, subject: str, draft: Draft) -> str:
         return ""
     place = subject_of(subject)
     try:
-        known = [one.meaning for one in list_versions(registry, place) if one.meaning is not None]
+        meanings = [one.meaning for one in list_versions(registry, place) if one.meaning is not None]
         new = fetch_resolved_schema(registry, draft.format, draft.text, draft.references, Subject(place.context, ""))
-        return warn_of_union((*known, new))
+        return warn_of_union((*meanings, new))
     except (RegistryError, InvalidSchemaError):
         return ""
 
@@ -196,31 +198,31 @@ def _find_latest(registry: Connection, subject: str) -> VersionFound | None:
 
 def resolve_references(registry: Connection, references: Sequence[str]) -> tuple[Reference, ...]:
     """Parse ``NAME=SUBJECT:VERSION``; the version may be ``latest``."""
-    found = []
-    for one in references:
-        name, _, place = one.partition("=")
+    resolved = []
+    for word in references:
+        name, _, place = word.partition("=")
         subject, _, version = place.rpartition(":")
         if not (name and subject and (version.isdecimal() or version == "latest")):
-            raise click.BadParameter(f"{one!r} is not NAME=SUBJECT:VERSION", param_hint="--reference")
+            raise click.BadParameter(f"{word!r} is not NAME=SUBJECT:VERSION", param_hint="--reference")
         number = registry.version(subject).number if version == "latest" else int(version)
-        found.append(Reference(name, subject, number))
-    return tuple(found)
+        resolved.append(Reference(name, subject, number))
+    return tuple(resolved)
 
 
 def _config_members(result: RegistryCheckResult) -> dict[str, Any]:
     """Return the members of the config that are set and concern the check."""
     config = asdict(result.config)
-    wanted = ("level", "follows", "policy", "group", "partition", "normalize", "validate_fields", "validators")
+    member_names = ("level", "follows", "policy", "group", "partition", "normalize", "validate_fields", "validators")
     exact = result.config.exact_level
     members = {"exact_level": in_words(exact)} if exact is not None else {}
-    return {name: config[name] for name in wanted if config.get(name)} | members
+    return {name: config[name] for name in member_names if config.get(name)} | members
 
 
-def _result_members(result: RegistryCheckResult, asked: RegistryCheckOptions) -> dict[str, Any]:
+def _result_members(result: RegistryCheckResult, options: RegistryCheckOptions) -> dict[str, Any]:
     checked = result.checked or CompatibilityResult(compatible=False)
     return {
         "fits": result.code == 0,
-        "file": asked.file,
+        "file": options.file,
         "subject": result.subject,
         "new_subject": result.new_subject,
         "format": result.draft.format,
@@ -231,13 +233,13 @@ def _result_members(result: RegistryCheckResult, asked: RegistryCheckOptions) ->
         "messages": list(checked.messages) if result.checked else [result.refused],
         "findings": [
             {**asdict(one), "sentence": found.sentence, "line": found.line, "column": found.column}
-            for one, found in zip(checked.findings, _locate(result, asked.file), strict=False)
+            for one, found in zip(checked.findings, _locate(result, options.file), strict=False)
         ],
     }
 
 
-def _print_result(result: RegistryCheckResult, asked: RegistryCheckOptions, output: OutputOptions) -> None:
-    name = display_path(asked.file)
+def _print_result(result: RegistryCheckResult, options: RegistryCheckOptions, output: OutputOptions) -> None:
+    name = display_path(options.file)
     findings.print_findings(_locate(result, name), output)
     if output.verbose:
         facts = {name: _format_fact(value) for name, value in _config_members(result).items()}
@@ -264,9 +266,9 @@ def _locate(result: RegistryCheckResult, name: str) -> list[LocatedFinding]:
         return findings.locate_diagnostics(name, result.draft.text, result.faults)
     draft, checked = result.draft, result.checked
     messages = (*checked.messages, f"{{validateFields: '', compatibility: '{result.config.level or ''}'}}")
-    found = findings.locate_registry_findings(name, draft.format, draft.text, checked.findings, messages)
-    if found or checked.compatible:
-        return found
+    located = findings.locate_registry_findings(name, draft.format, draft.text, checked.findings, messages)
+    if located or checked.compatible:
+        return located
     return [LocatedFinding(name, "INCOMPATIBLE", one) for one in checked.messages]
 
 

@@ -35,36 +35,36 @@ class RegistryDiffOptions:
     references: tuple[str, ...]
 
 
-def diff_with_registry(asked: RegistryDiffOptions, *, as_json: bool) -> bool:
+def diff_with_registry(options: RegistryDiffOptions, *, as_json: bool) -> bool:
     """Ask the registry, print the answer, and return whether the schemas differ. A file that follows a version is also tried as
     the next version of its subject.
     """
-    if asked.url is None:
-        raise click.UsageError(f"{asked.old} is in a registry: give it with --registry URL or TREATY_REGISTRY")
-    with connection.open_registry(asked.url) as registry:
-        compared = _compare(registry, asked)
+    if options.url is None:
+        raise click.UsageError(f"{options.old} is in a registry: give it with --registry URL or TREATY_REGISTRY")
+    with connection.open_registry(options.url) as registry:
+        compared = _compare(registry, options)
     if as_json:
         screen.say_json(msgspec.to_builtins(compared_body(compared)))
     else:
-        _say_comparison(compared, asked)
+        _say_comparison(compared, options)
     return bool(compared.differences) or (compared.old is not None and compared.old.text != compared.new.text)
 
 
-def _compare(registry: Connection, asked: RegistryDiffOptions) -> SchemasCompared:
-    if is_stored(asked.new):
-        old = asked.old if is_stored(asked.old) else _read_draft(registry, asked.old, asked, "")
-        return registry.diff(old, asked.new)
-    subject = "" if GUID.fullmatch(asked.old) else asked.old.rpartition("@")[0]
-    new = _read_draft(registry, asked.new, asked, subject)
-    return registry.try_change(subject, new, old=asked.old) if subject else registry.diff(asked.old, new)
+def _compare(registry: Connection, options: RegistryDiffOptions) -> SchemasCompared:
+    if is_stored(options.new):
+        old = options.old if is_stored(options.old) else _read_draft(registry, options.old, options, "")
+        return registry.diff(old, options.new)
+    subject = "" if GUID.fullmatch(options.old) else options.old.rpartition("@")[0]
+    new = _read_draft(registry, options.new, options, subject)
+    return registry.try_change(subject, new, old=options.old) if subject else registry.diff(options.old, new)
 
 
-def _read_draft(registry: Connection, path: str, asked: RegistryDiffOptions, subject: str) -> Draft:
+def _read_draft(registry: Connection, path: str, options: RegistryDiffOptions, subject: str) -> Draft:
     """Read a file; references that its text needs and that are not given are those of the latest version of the subject."""
     formats = find_formats()
     latest = registry.version(subject) if subject else None
-    (source,) = read_sources([path], asked.format, formats, None if latest is None else latest.format)
-    references = resolve_references(registry, asked.references)
+    (source,) = read_sources([path], options.format, formats, None if latest is None else latest.format)
+    references = resolve_references(registry, options.references)
     try:
         needed = {use.name for use in find_format(source.format, formats).references(source.text)}
     except InvalidSchemaError:
@@ -75,9 +75,9 @@ def _read_draft(registry: Connection, path: str, asked: RegistryDiffOptions, sub
     return Draft(source.text, source.format, references)
 
 
-def _say_comparison(compared: SchemasCompared, asked: RegistryDiffOptions) -> None:
+def _say_comparison(compared: SchemasCompared, options: RegistryDiffOptions) -> None:
     old = "" if compared.old is None else compared.old.text
-    lines = list(unified_diff(old.splitlines(), compared.new.text.splitlines(), asked.old, asked.new, lineterm=""))
+    lines = list(unified_diff(old.splitlines(), compared.new.text.splitlines(), options.old, options.new, lineterm=""))
     if not lines and not compared.differences:
         screen.say("The schemas are equal.", "green")
     say_differences(compared.differences)

@@ -51,29 +51,33 @@ def command(
       tail -n 100 orders.log | treaty validate order.avsc --lines -
     """  # noqa: D301 - click wants the control character
     refuse_second_stdin([schema, *values])
-    one = load_schema(schema, format_, References.parse(references, folders))
-    check = one.form.check
+    schema_file = load_schema(schema, format_, References.parse(references, folders))
+    check = schema_file.form.check
     if check is None:
-        raise UnusableError(f"values of the format {one.form.name} cannot be validated")
+        raise UnusableError(f"values of the format {schema_file.form.name} cannot be validated")
     listed: list[dict[str, object]] = []
-    count = wrong = 0
+    count = invalid = 0
     for path in screen.track_progress(values, "checking", printing=not as_json):
-        for faults in _find_faults(lambda text: check(one.model, text), path, lines=lines or path.endswith(LINES)):
+        for faults in _find_faults(
+            lambda text: check(schema_file.model, text), path, lines=lines or path.endswith(LINES)
+        ):
             count += 1
-            wrong += bool(faults)
+            invalid += bool(faults)
             if as_json:
                 listed += [{"file": path, **screen.as_json(fault)} for fault in faults]
             else:
                 screen.say_faults(display_path(path), faults)
     if as_json:
-        screen.say_json({"valid": not wrong, "values": count, "invalid": wrong, "faults": listed})
-    elif wrong:
+        screen.say_json({"valid": not invalid, "values": count, "invalid": invalid, "faults": listed})
+    elif invalid:
         screen.say(
-            f"{wrong:,} of {screen.format_count(count, 'value')} invalid against {one.source.name}.", "red", err=True
+            f"{invalid:,} of {screen.format_count(count, 'value')} invalid against {schema_file.source.name}.",
+            "red",
+            err=True,
         )
     else:
-        screen.say(f"{screen.format_count(count, 'value')} valid against {one.source.name}.", "green")
-    sys.exit(1 if wrong else 0)
+        screen.say(f"{screen.format_count(count, 'value')} valid against {schema_file.source.name}.", "green")
+    sys.exit(1 if invalid else 0)
 
 
 def _find_faults(check: Check, path: str, *, lines: bool) -> Iterator[tuple[Diagnostic, ...]]:
@@ -88,8 +92,8 @@ def _find_faults(check: Check, path: str, *, lines: bool) -> Iterator[tuple[Diag
         numbered = enumerate(read_lines(path, "VALUE_BYTES"), 1)
     for number, line in numbered:
         if line.strip():
-            found = screen.locate_diagnostics(line, check(line))
-            yield tuple(replace(one, line=number, column=max(one.column, 1)) for one in found)
+            located = screen.locate_diagnostics(line, check(line))
+            yield tuple(replace(one, line=number, column=max(one.column, 1)) for one in located)
 
 
 def _has_many_values(text: str) -> bool:

@@ -42,18 +42,22 @@ def difference_members(difference: ExplainedDifference) -> dict[str, str]:
     return facts | ({"policy": difference.policy} if difference.policy else {})
 
 
-def say_differences(found: Sequence[ExplainedDifference]) -> None:
+def say_differences(differences: Sequence[ExplainedDifference]) -> None:
     """Print differences by number, with their facts."""
-    for number, one in enumerate(found, 1):
-        screen.say(f"{number}. {one.sentence}", bold=True)
-        facts = difference_members(one)
-        harm = f"{HARM[one.harm]}, as policy {one.policy} compares" if one.policy else HARM[one.harm]
+    for number, difference in enumerate(differences, 1):
+        screen.say(f"{number}. {difference.sentence}", bold=True)
+        facts = difference_members(difference)
+        harm = (
+            f"{HARM[difference.harm]}, as policy {difference.policy} compares"
+            if difference.policy
+            else HARM[difference.harm]
+        )
         facts = {name: facts[name] for name in ("rule", "path", "old", "new") if facts[name]}
-        screen.say_facts(facts | {"harm": harm} | _position(one))
+        screen.say_facts(facts | {"harm": harm} | _position(difference))
 
 
-def _position(one: ExplainedDifference) -> dict[str, str]:
+def _position(difference: ExplainedDifference) -> dict[str, str]:
     """Return the lines of a difference that has places, in the texts as they are printed."""
-    places = (("old", one.old_place), ("new", one.new_place))
+    places = (("old", difference.old_place), ("new", difference.new_place))
     words = [f"{side} {place.line}" for side, place in places if place is not None and place.exact]
     return {"line": ", ".join(words)} if words else {}

@@ -69,8 +69,8 @@ class LocatedFinding:
         position = f",line={self.line},col={self.column}" if self.line else ""
         title = _escape(self.rule, ":,")
         remedy = self.facts.get("remedy", "")
-        told = f"{self.sentence}{self._change}{f'; remedy: {remedy}' if remedy else ''}"
-        return f"::error file={_escape(self.file, ':,')}{position},title={title}::{_escape(told)}"
+        sentence = f"{self.sentence}{self._change}{f'; remedy: {remedy}' if remedy else ''}"
+        return f"::error file={_escape(self.file, ':,')}{position},title={title}::{_escape(sentence)}"
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -97,15 +97,15 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def print_findings(findings: Iterable[LocatedFinding], output: OutputOptions) -> None:
     """Print findings on stdout; on a terminal a hint mentions -v."""
-    found = list(findings)
-    for one in found:
+    listed = list(findings)
+    for finding in listed:
         if output.format == GITHUB:
-            click.echo(one.to_annotation())
+            click.echo(finding.to_annotation())
             continue
-        screen.say(one.to_line(), "red")
+        screen.say(finding.to_line(), "red")
         if output.verbose:
-            screen.say_facts({name: fact for name, fact in one.facts.items() if fact})
-    if not output.verbose and screen.is_terminal() and any("remedy" in one.facts for one in found):
+            screen.say_facts({name: fact for name, fact in finding.facts.items() if fact})
+    if not output.verbose and screen.is_terminal() and any("remedy" in one.facts for one in listed):
         screen.say("-v prints paths, values and remedies.")
 
 
@@ -153,7 +153,7 @@ def locate_registry_findings(
     level = re.search(r"compatibility: '(\w+?)(?:_TRANSITIVE)?'", joined)
     reader, writer = SIDES.get(level[1] if level else "", ("", ""))
     old = next((one[13:-2] for one in messages if one.startswith("{oldSchema: '")), "")
-    found = findings or [one for one in map(_read_message, messages) if one is not None]
+    read_findings = findings or [one for one in map(_read_message, messages) if one is not None]
     return [
         LocatedFinding(
             file,
@@ -164,7 +164,7 @@ def locate_registry_findings(
             if reader != "old"
             else {"path": one.path or "/", "old": one.reader, "new": one.writer, "remedy": one.remedy},
         )
-        for one in found
+        for one in read_findings
     ]
 
 
@@ -175,24 +175,24 @@ def locate_refusal(file: str, format_name: str, text: str, refusal: Refusal) -> 
     reason = refusal.reason
     if isinstance(refusal, Incompatible):
         messages = reason.details or tuple(re.findall(r"\{errorType:.*?\}(?=, \{|\])|\{\w+: '.*?'\}", str(refusal)))
-        if found := locate_registry_findings(file, format_name, text, refusal.findings, messages):
-            return found
+        if located := locate_registry_findings(file, format_name, text, refusal.findings, messages):
+            return located
     facts = {"old": reason.old, "new": reason.new, "remedy": reason.allowed}
     return [LocatedFinding(file, reason.rule, str(refusal), facts=facts)]
 
 
 def read_old_version(messages: Sequence[str]) -> int:
     """Return the number of the incompatible version, from the messages of a registry; 0 if unknown."""
-    found = re.search(r"\{oldSchemaVersion: (\d+)\}", " ".join(messages))
-    return int(found[1]) if found else 0
+    match = re.search(r"\{oldSchemaVersion: (\d+)\}", " ".join(messages))
+    return int(match[1]) if match else 0
 
 
 def _read_message(message: str) -> Finding | None:
-    found = _MESSAGE.search(message)
-    if found is None:
+    match = _MESSAGE.search(message)
+    if match is None:
         return None
-    path = _PATH.search(found["sentence"])
-    return Finding(found["rule"], path[1] if path else "", found["sentence"].rstrip("'\""))
+    path = _PATH.search(match["sentence"])
+    return Finding(match["rule"], path[1] if path else "", match["sentence"].rstrip("'\""))
 
 
 def _escape(text: str, more: str = "") -> str:

@@ -68,8 +68,8 @@ def format_level(level: Level) -> str:
         return DENY
     if nameless_level(level) is None:
         return word_of(level)
-    given = ((name, getattr(level, name)) for name in DIRECTIONS)
-    return ",".join(f"{name}={_format_range(one)}" for name, one in given if one != NONE)
+    ranges = ((name, getattr(level, name)) for name in DIRECTIONS)
+    return ",".join(f"{name}={_format_range(one)}" for name, one in ranges if one != NONE)
 
 
 def _format_range(range_: VersionRange) -> str:

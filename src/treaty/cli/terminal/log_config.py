@@ -43,13 +43,13 @@ def log_config_option(*, callback: Callable[..., Any] | None = None) -> Callable
 def parse_log_config(words: Sequence[str]) -> Pairs:
     """Parse settings. Raises `click.UsageError`, whose message contains no values."""
     try:
-        found = parse_settings(words, "--log-config")
+        settings = parse_settings(words, "--log-config")
     except KafkaSettingsError as error:
         raise click.UsageError(str(error)) from error
-    for name, value in found:
+    for name, value in settings:
         if "\n" in value:
             raise click.UsageError(f"--log-config: the value of {name} has several lines; put it in a file")
-    return found
+    return settings
 
 
 def make_default_url(home: Path) -> str:

@@ -24,8 +24,8 @@ class SubcommandGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, one.get_short_help_str(1000).rstrip(".")) for name, one in found if one is not None]
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, one.get_short_help_str(1000).rstrip(".")) for name, one in commands if one is not None]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 

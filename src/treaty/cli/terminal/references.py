@@ -41,37 +41,39 @@ class References:
     def parse(words: Sequence[str], folders: Sequence[str]) -> "References":
         """Parse ``NAME=FILE`` arguments and names of folders."""
         pairs = []
-        for one in words:
-            name, sign, path = one.partition("=")
+        for word in words:
+            name, sign, path = word.partition("=")
             if not (name and sign and path):
-                raise click.BadParameter(f"{one!r} is not NAME=FILE", param_hint="--reference")
+                raise click.BadParameter(f"{word!r} is not NAME=FILE", param_hint="--reference")
             pairs.append((name, path))
         for folder in folders:
             if not Path(folder).is_dir():
                 raise click.BadParameter(f"{folder!r} is not a folder", param_hint="--reference-folder")
         return References(tuple(pairs), tuple(folders))
 
-    def resolve(self, one: SchemaSource, formats: FormatRegistry, read: Read = read_file) -> ResolvedSchema:
+    def resolve(self, source: SchemaSource, formats: FormatRegistry, read: Read = read_file) -> ResolvedSchema:
         """Return a text with its references, read by `read`. A file that is itself a reference can use the ones before
         it. Without a folder, names are searched in the folder of the file.
         """
-        own = () if one.path == STDIN else (str(Path(one.path).parent),)
-        search = _FolderSearch(find_format(one.format, formats), self.folders or own, read)
+        own = () if source.path == STDIN else (str(Path(source.path).parent),)
+        search = _FolderSearch(find_format(source.format, formats), self.folders or own, read)
         bound: tuple[ResolvedReference, ...] = ()
         for name, path in self.named:
-            if _is_same_file(path, one.path):
+            if _is_same_file(path, source.path):
                 break
-            if guess_format_by_name(path, formats) in {None, one.format}:
+            if guess_format_by_name(path, formats) in {None, source.format}:
                 text = read(path)
                 if text is None:
                     raise UnusableError(f"the reference {name}={path} cannot be read: no such file")
-                resolved = ResolvedSchema(one.format, text, search.add_needed(text, bound, (name,)))
+                resolved = ResolvedSchema(source.format, text, search.add_needed(text, bound, (name,)))
                 bound = (*bound, ResolvedReference(name, name, 1, resolved))
-        return ResolvedSchema(one.format, one.text, search.add_needed(one.text, bound, (display_path(one.path),)))
+        return ResolvedSchema(
+            source.format, source.text, search.add_needed(source.text, bound, (display_path(source.path),))
+        )
 
 
-def _is_same_file(one: str, other: str) -> bool:
-    return STDIN not in {one, other} and Path(one).resolve() == Path(other).resolve()
+def _is_same_file(path: str, other: str) -> bool:
+    return STDIN not in {path, other} and Path(path).resolve() == Path(other).resolve()
 
 
 @dataclass(slots=True)
@@ -118,9 +120,9 @@ class _FolderSearch:
         endings = ["", *self.form.suffixes]
         names = [name + ending for ending in endings] + [name.replace(".", "/") + ending for ending in endings[1:]]
         for folder in self.folders:
-            for one in names:
-                path = Path(folder, one)
-                if "\0" not in one and path.resolve().is_relative_to(Path(folder).resolve()):
+            for name_of_file in names:
+                path = Path(folder, name_of_file)
+                if "\0" not in name_of_file and path.resolve().is_relative_to(Path(folder).resolve()):
                     text = self.read(str(path))
                     if text is not None:
                         return text

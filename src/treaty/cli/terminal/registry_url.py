@@ -77,17 +77,17 @@ def read_settings(url: str, environment: Mapping[str, str]) -> ClientSettings | 
     The password of a user in the URL comes from TREATY_PASSWORD or from a prompt. Without a user the credentials of the
     environment are used, unless TREATY_REGISTRY is another registry: credentials are only sent to their own registry.
     """
-    found = resolve_registry(url, {})
-    if isinstance(found, str):
-        return found
-    found = replace(found, tls=tls_in(environment))
+    settings = resolve_registry(url, {})
+    if isinstance(settings, str):
+        return settings
+    settings = replace(settings, tls=tls_in(environment))
     users = [part for part in map(urlsplit, url.split(",")) if part.username is not None]
     if users and users[0].password is None:
         user = unquote(users[0].username or "")
-        return replace(found, credentials=basic(user, _read_password(user, users[0].hostname or "", environment)))
-    if users or not _is_usual_registry(found, environment):
-        return found
-    return replace(found, credentials=credentials_in(environment))
+        return replace(settings, credentials=basic(user, _read_password(user, users[0].hostname or "", environment)))
+    if users or not _is_usual_registry(settings, environment):
+        return settings
+    return replace(settings, credentials=credentials_in(environment))
 
 
 def hide_credentials(url: str) -> str:
@@ -99,12 +99,14 @@ def hide_credentials(url: str) -> str:
     )
 
 
-def _is_usual_registry(found: ClientSettings, environment: Mapping[str, str]) -> bool:
+def _is_usual_registry(settings: ClientSettings, environment: Mapping[str, str]) -> bool:
     usual = environment.get("TREATY_REGISTRY", "")
     if not usual.startswith(("http://", "https://")):
         return True
-    known = resolve_registry(usual, {})
-    return isinstance(known, ClientSettings) and {*map(_origin_of, found.urls)} <= {*map(_origin_of, known.urls)}
+    usual_settings = resolve_registry(usual, {})
+    return isinstance(usual_settings, ClientSettings) and {*map(_origin_of, settings.urls)} <= {
+        *map(_origin_of, usual_settings.urls)
+    }
 
 
 def _origin_of(url: str) -> tuple[str, str | None, int | None]:

@@ -115,8 +115,8 @@ def read_warnings(schema: str, body: Any) -> list[RegistryWarning]:
 def say_warnings(warnings: Iterable[RegistryWarning]) -> None:
     """Print warnings on stderr, one a line, the first ones of many."""
     listed = list(warnings)
-    for one in listed[:SHOWN]:
-        screen.say(screen.escape_line(one.to_line()), "yellow", err=True)
+    for warning in listed[:SHOWN]:
+        screen.say(screen.escape_line(warning.to_line()), "yellow", err=True)
     if len(listed) > SHOWN:
         counted = screen.format_count(len(listed) - SHOWN, "warning")
         screen.say(f"... and {counted} more; --json prints them all", "yellow", err=True)

@@ -23,13 +23,13 @@ class InvalidTextError(ReportedError):
 
     exit_code = 2
 
-    def __init__(self, one: SchemaSource, faults: tuple[Diagnostic, ...]) -> None:
+    def __init__(self, source: SchemaSource, faults: tuple[Diagnostic, ...]) -> None:
         """Keep the faults, with their positions."""
-        self.source = one
-        self.faults = screen.locate_diagnostics(one.text, faults)
+        self.source = source
+        self.faults = screen.locate_diagnostics(source.text, faults)
         listed = [screen.as_json(fault) for fault in self.faults]
-        message = f"{one.name} is not a valid schema ({one.format})"
-        super().__init__(message, "INVALID_SCHEMA", file=one.path, format=one.format, faults=listed)
+        message = f"{source.name} is not a valid schema ({source.format})"
+        super().__init__(message, "INVALID_SCHEMA", file=source.path, format=source.format, faults=listed)
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the faults on stderr."""
@@ -72,15 +72,15 @@ def load_schemas(paths: Sequence[str], format_: str | None, references: Referenc
 
 def load_schema(path: str, format_: str | None, references: References) -> SchemaFile:
     """Read and parse one file."""
-    (one,) = load_schemas([path], format_, references)
-    return one
+    (schema,) = load_schemas([path], format_, references)
+    return schema
 
 
-def _parse_schema(parser: FormatEngine, one: SchemaSource, resolved: ResolvedSchema) -> SchemaFile:
+def _parse_schema(parser: FormatEngine, source: SchemaSource, resolved: ResolvedSchema) -> SchemaFile:
     try:
         form, model = parser.model(resolved, strict=True)
     except InvalidSchemaError as invalid:
-        raise InvalidTextError(one, invalid.faults) from None
-    loaded = SchemaFile(one, resolved, form, model)
+        raise InvalidTextError(source, invalid.faults) from None
+    loaded = SchemaFile(source, resolved, form, model)
     loaded.show()  # what can't be printed can't be registered
     return loaded

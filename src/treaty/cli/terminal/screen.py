@@ -28,8 +28,10 @@ def escape_controls(text: str) -> str:
     """Return a text that is safe for a terminal: control characters and lone surrogates are escaped."""
     if text.isprintable():
         return text
-    shown = (char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode() for char in text)
-    return "".join(shown)
+    characters = (
+        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode() for char in text
+    )
+    return "".join(characters)
 
 
 def escape_line(text: str) -> str:
@@ -90,13 +92,13 @@ def locate_diagnostics(text: str, faults: Iterable[Diagnostic]) -> tuple[Diagnos
     """Add line and column to faults that have only a path. A fault without a path is about the whole text, which may
     not be JSON.
     """
-    found = tuple(faults)
-    unknown = {one.path for one in found if one.path and not one.line}
+    listed = tuple(faults)
+    unknown = {one.path for one in listed if one.path and not one.line}
     if not unknown or text.lstrip()[:1] not in {"{", "["}:
-        return tuple(one if one.line or one.path else replace(one, line=1, column=1) for one in found)
+        return tuple(one if one.line or one.path else replace(one, line=1, column=1) for one in listed)
     places = find_positions(text, {*unknown, ""})
     return tuple(
-        one if one.line else replace(one, line=places[one.path][0], column=places[one.path][1]) for one in found
+        one if one.line else replace(one, line=places[one.path][0], column=places[one.path][1]) for one in listed
     )
 
 
@@ -171,10 +173,10 @@ def show_progress() -> Iterator[Callable[[str, int, int], None]]:
     with Progress(console=Console(stderr=True), transient=True) as bars:
         tasks = {}
 
-        def progress(what: str, done: int, of: int) -> None:
+        def progress(what: str, count: int, of: int) -> None:
             if what not in tasks:
                 tasks[what] = bars.add_task(what, total=of or None)
-            bars.update(tasks[what], completed=done, total=of or None)
+            bars.update(tasks[what], completed=count, total=of or None)
 
         yield progress
 

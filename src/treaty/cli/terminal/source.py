@@ -73,9 +73,9 @@ def _open_file(path: str) -> Iterator[BinaryIO]:
 
 def decode_text(name: str, data: bytes, limit: str = "SCHEMA_BYTES") -> str:
     """Decode bytes; raises `UnusableError` if they exceed the limit or are not UTF-8."""
-    most = getattr(limits, limit)
-    if len(data) > most:
-        raise UnusableError(f"{name} is larger than {most:,} bytes, the limit {limit}; cut it into smaller ones")
+    allowed = getattr(limits, limit)
+    if len(data) > allowed:
+        raise UnusableError(f"{name} is larger than {allowed:,} bytes, the limit {limit}; cut it into smaller ones")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -99,13 +99,13 @@ def read_sources(
         return [SchemaSource(path, text, check_format_name(format_, formats)) for path, text in texts]
     named = [guess_format_by_name(path, formats) for path in paths]
     common = next((name for name in named if name is not None), likely)
-    found = []
+    sources = []
     for (path, text), name in zip(texts, named, strict=True):
         guessed = name or (common if path == STDIN else None) or guess_format_by_content(text, formats) or common
         if guessed is None:
             raise UnusableError(f"the format of {display_path(path)} is unknown; add --format {_list_formats(formats)}")
-        found.append(SchemaSource(path, text, check_format_name(guessed, formats)))
-    return found
+        sources.append(SchemaSource(path, text, check_format_name(guessed, formats)))
+    return sources
 
 
 def check_format_name(name: str, formats: "FormatRegistry") -> str:
@@ -122,11 +122,11 @@ def _list_formats(formats: "FormatRegistry") -> str:
 def find_format(name: str, formats: "FormatRegistry") -> "Format[Any]":
     """Return a format of the table; raises `UnusableError` if its package is broken."""
     try:
-        found = formats.find(name)
+        format_ = formats.find(name)
     except ImportError as error:
         raise UnusableError(f"the package of the format {name} cannot be loaded: {error}; install it again") from error
-    assert found is not None
-    return found
+    assert format_ is not None
+    return format_
 
 
 def guess_format_by_name(path: str, formats: "FormatRegistry") -> str | None:

@@ -21,8 +21,8 @@ def complete_lints(ctx: click.Context, _param: click.Parameter, incomplete: str)
     """Return ids of lints with this prefix, of all formats."""
     del ctx
     formats = import_module("treaty.formats.registry").find_formats()
-    known = sorted({lint for name in formats.names for lint in formats[name].lints})
-    return [CompletionItem(lint) for lint in known if lint.startswith(incomplete.upper())]
+    lints = sorted({lint for name in formats.names for lint in formats[name].lints})
+    return [CompletionItem(lint) for lint in lints if lint.startswith(incomplete.upper())]
 
 
 def complete_subjects(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -42,8 +42,8 @@ def complete_subjects(ctx: click.Context, _param: click.Parameter, incomplete: s
         quick = replace(settings, rounds=1, attempt_timeout=PATIENCE, connect_timeout=PATIENCE)
         registry = client.HttpRegistry(quick)
         try:
-            asked = ListSubjects(subject_of(incomplete) if incomplete else ListSubjects().prefix, limit=OFFERED)
-            names = registry.ask(asked, CallOptions(consistency="eventual", timeout=PATIENCE)).answer.names
+            request = ListSubjects(subject_of(incomplete) if incomplete else ListSubjects().prefix, limit=OFFERED)
+            names = registry.ask(request, CallOptions(consistency="eventual", timeout=PATIENCE)).answer.names
         finally:
             registry.close()
     except Exception:  # noqa: BLE001 (a line being typed is no place for messages)

@@ -149,7 +149,7 @@ def _is_sql(folder: str, options: ProjectOptions) -> bool:
 
 def _apply_folder(folder: str, registry: str, output: OutputOptions, *, dry_run: bool, strict: bool) -> None:
     formats = find_formats()
-    wanted = order_subjects(read_folder(folder, formats).list_desired_subjects(), formats)
+    desired = order_subjects(read_folder(folder, formats).list_desired_subjects(), formats)
     missing: registry_url.MISSING = "empty" if dry_run else "create"
     with (
         connection.open_registry(registry, missing) as target,
@@ -157,18 +157,18 @@ def _apply_folder(folder: str, registry: str, output: OutputOptions, *, dry_run:
         screen.show_progress() as progress,
     ):
         warnings = registry_warnings.collect_warnings(rehearsal if dry_run else target)
-        done = apply(wanted, target, rehearsal, dry_run=dry_run, report=progress)
+        result = apply(desired, target, rehearsal, dry_run=dry_run, report=progress)
     if output.is_json:
         screen.say_json(
-            {**_result_members(done, folder, dry_run=dry_run), **registry_warnings.warning_members(warnings)}
+            {**_result_members(result, folder, dry_run=dry_run), **registry_warnings.warning_members(warnings)}
         )
     else:
-        _print(done, folder, output, dry_run=dry_run)
+        _print(result, folder, output, dry_run=dry_run)
     registry_warnings.say_warnings(warnings)
-    sys.exit(registry_warnings.exit_code(FINE if done.fine else REFUSED, warnings, is_strict=strict))
+    sys.exit(registry_warnings.exit_code(FINE if result.fine else REFUSED, warnings, is_strict=strict))
 
 
-def _result_members(done: ApplyResult, folder: str, *, dry_run: bool) -> dict[str, object]:
+def _result_members(result: ApplyResult, folder: str, *, dry_run: bool) -> dict[str, object]:
     changes = [
         {
             "subject": str(one.desired.subject),
@@ -179,10 +179,10 @@ def _result_members(done: ApplyResult, folder: str, *, dry_run: bool) -> dict[st
             "why": one.why,
             "findings": [finding.to_members() for finding in _locate(one, folder)],
         }
-        for one in done.changes
+        for one in result.changes
     ]
-    problems = [{"file": one.where, "what": one.what, "why": one.why} for one in done.problems]
-    return {"dry_run": dry_run, "fine": done.fine, "changes": changes, "problems": problems}
+    problems = [{"file": one.where, "what": one.what, "why": one.why} for one in result.problems]
+    return {"dry_run": dry_run, "fine": result.fine, "changes": changes, "problems": problems}
 
 
 def _locate(change: SubjectChange, folder: str) -> list[LocatedFinding]:
@@ -193,19 +193,19 @@ def _locate(change: SubjectChange, folder: str) -> list[LocatedFinding]:
     return findings.locate_refusal(str(Path(folder, wish.path)), wish.format, wish.text, change.refusal)
 
 
-def _print(done: ApplyResult, folder: str, output: OutputOptions, *, dry_run: bool) -> None:
-    findings.print_findings((one for change in done.changes for one in _locate(change, folder)), output)
-    for problem in done.problems:
+def _print(result: ApplyResult, folder: str, output: OutputOptions, *, dry_run: bool) -> None:
+    findings.print_findings((one for change in result.changes for one in _locate(change, folder)), output)
+    for problem in result.problems:
         where = str(Path(folder, problem.where))
         findings.print_findings([LocatedFinding(where, "UNUSABLE", f"{problem.what}: {problem.why}")], output)
-    for change in done.changes:
+    for change in result.changes:
         _print_change(change)
-    counts = {kind: sum(one.kind == kind for one in done.changes) for kind in MARKS}
+    counts = {kind: sum(one.kind == kind for one in result.changes) for kind in MARKS}
     listed = ", ".join(_count(count, kind) for kind, count in counts.items() if count) or "nothing to do"
-    if done.fine:
+    if result.fine:
         screen.say(f"{'Would be' if dry_run else 'Applied'}: {listed}.", "green")
     else:
-        problems = f", {screen.format_count(len(done.problems), 'problem')}" if done.problems else ""
+        problems = f", {screen.format_count(len(result.problems), 'problem')}" if result.problems else ""
         screen.say(f"Nothing is written: {listed}{problems}.", "red")
 
 
@@ -213,12 +213,13 @@ def _count(count: int, kind: str) -> str:
     return screen.format_count(count, kind) if kind in {"new subject", "new version"} else f"{count:,} {kind}"
 
 
-def _print_change(one: SubjectChange) -> None:
-    number = f" version {one.number}" if one.number else ""
+def _print_change(change: SubjectChange) -> None:
+    number = f" version {change.number}" if change.number else ""
     screen.say(
-        f"{MARKS[one.kind]} {one.desired.subject}{number} ({one.desired.path}): {one.kind}", COLOURS.get(one.kind)
+        f"{MARKS[change.kind]} {change.desired.subject}{number} ({change.desired.path}): {change.kind}",
+        COLOURS.get(change.kind),
     )
-    for name, old, new in one.settings:
+    for name, old, new in change.settings:
         screen.say(f"    {name}: {new} (before: {'not set' if old is None else old})")
-    if one.why and one.refusal is None:
-        screen.say(f"    {one.why}", "red")
+    if change.why and change.refusal is None:
+        screen.say(f"    {change.why}", "red")

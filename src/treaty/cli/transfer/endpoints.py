@@ -46,7 +46,7 @@ def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterato
     """Connect to a registry for the block, by URL or settings file. Raises `UnusableError` if it does not exist or
     answer; messages never contain a password.
     """
-    shown = registry_url.hide_credentials(url)
+    address = registry_url.hide_credentials(url)
     try:
         with (
             announce_stop(),
@@ -58,9 +58,9 @@ def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterato
     except (*UNUSABLE_ERRORS, *PASSING_ERRORS, ValueError) as error:
         raise UnusableError(f"{error}; give a registry, such as http://host:port") from error
     except Refusal as error:
-        raise UnusableError(f"the registry {shown} refuses: {error}") from error
+        raise UnusableError(f"the registry {address} refuses: {error}") from error
     except RegistryError as error:
-        raise UnusableError(registry_url.describe_failure(error, f"the registry {shown}")) from error
+        raise UnusableError(registry_url.describe_failure(error, f"the registry {address}")) from error
 
 
 def _read_settings(path: str) -> dict[str, str | float]:
@@ -72,8 +72,8 @@ def _read_settings(path: str) -> dict[str, str | float]:
     except (OSError, UnicodeDecodeError) as error:
         raise UnusableError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     parts = (line.partition("=") for line in map(str.strip, lines) if line and not line.startswith(("#", "!")))
-    found = {name.strip().removeprefix("schema.registry."): value.strip() for name, _, value in parts}
-    return {name: float(value) if name in NUMBERS and value.isdecimal() else value for name, value in found.items()}
+    settings = {name.strip().removeprefix("schema.registry."): value.strip() for name, _, value in parts}
+    return {name: float(value) if name in NUMBERS and value.isdecimal() else value for name, value in settings.items()}
 
 
 def is_topic(text: str) -> bool:
@@ -113,7 +113,7 @@ def read_source(
 def _read_foreign(source: str, progress: ReportProgress) -> RegistryImage:
     """Read a registry of another kind: ``pravega:URL``, ``schema-repo:URL`` or ``schema-repo:FOLDER``."""
     kind, _, place = source.partition(":")
-    shown = registry_url.hide_credentials(place)
+    address = registry_url.hide_credentials(place)
     is_server = place.startswith(("http://", "https://"))
     try:
         if kind == "pravega":
@@ -121,12 +121,12 @@ def _read_foreign(source: str, progress: ReportProgress) -> RegistryImage:
             members = parse_qs(query, keep_blank_values=True)
             strange = next((name for name in members if name != "namespace"), None)
             if strange is not None:
-                raise UnusableError(f"{shown} has a parameter {strange!r}; allowed: namespace, as often as needed")
+                raise UnusableError(f"{address} has a parameter {strange!r}; allowed: namespace, as often as needed")
             return read_pravega(base, members.get("namespace", ()), progress)
         return read_server(place, progress) if is_server else read_repository(place, progress)
     except RegistryError as error:
         allowed = "http://host:port" if kind == "pravega" else "http://host:port, or the folder of a file repository"
-        raise UnusableError(f"{kind} at {shown} can't be read: {error}; give {kind}: and {allowed}") from error
+        raise UnusableError(f"{kind} at {address} can't be read: {error}; give {kind}: and {allowed}") from error
 
 
 @contextmanager
@@ -161,12 +161,12 @@ def _count_lines(lines: Iterable[bytes], progress: ReportProgress) -> Iterator[b
 
 def say_problems(problems: Iterable[TransferProblem], say: Callable[[str], None], uncounted: int = 0) -> None:
     """Print problems, one a line, the first ones of many; `uncounted` are those that are not kept."""
-    found = tuple(problems)
-    for one in found[:SHOWN]:
-        say(str(one))
-    if len(found) > SHOWN:
-        all_of = f"the first {len(found):,}" if uncounted else "them all"
-        say(f"... and {len(found) - SHOWN + uncounted:,} more; --json prints {all_of}")
+    listed = tuple(problems)
+    for problem in listed[:SHOWN]:
+        say(str(problem))
+    if len(listed) > SHOWN:
+        all_of = f"the first {len(listed):,}" if uncounted else "them all"
+        say(f"... and {len(listed) - SHOWN + uncounted:,} more; --json prints {all_of}")
 
 
 def say_notes(left_out: Iterable[str], notes: Iterable[str]) -> None:

@@ -75,43 +75,45 @@ def command(
     if keys and is_topic(output):
         raise click.UsageError("--keys is for files only: a topic has no place for API keys")
     with screen.show_progress() as progress:
-        found = read_source(registry, _parse_prefix(prefix), progress, kafka_config=kafka_config, keys=keys)
+        image = read_source(registry, _parse_prefix(prefix), progress, kafka_config=kafka_config, keys=keys)
     if is_topic(output):
-        _write_topic(found, output, kafka_config, dry_run=dry_run, as_json=as_json)
+        _write_topic(image, output, kafka_config, dry_run=dry_run, as_json=as_json)
     lines = 0
     with _open_output(output) as file:
-        for line in write_lines(found):
+        for line in write_lines(image):
             file.write(line)
             lines += 1
     if as_json:
-        counts: dict[str, object] = {"output": output, "records": lines, "versions": len(found.versions)}
-        counts |= {"api_keys": len(found.api_keys)} if keys else {}
-        _print_json(counts, found.problems, found.left_out, found.notes)
-    say_problems(found.problems, say_problem, found.more_problems)
-    say_notes(found.left_out, found.notes)
-    versions = screen.format_count(len(found.versions), "version")
+        counts: dict[str, object] = {"output": output, "records": lines, "versions": len(image.versions)}
+        counts |= {"api_keys": len(image.api_keys)} if keys else {}
+        _print_json(counts, image.problems, image.left_out, image.notes)
+    say_problems(image.problems, say_problem, image.more_problems)
+    say_notes(image.left_out, image.notes)
+    versions = screen.format_count(len(image.versions), "version")
     target = "standard output" if output == STDIN else output
     screen.say(f"{screen.format_count(lines, 'record')} with {versions} written to {target}.", "green", err=True)
-    sys.exit(1 if found.problems else 0)
+    sys.exit(1 if image.problems else 0)
 
 
 def _write_topic(
-    found: RegistryImage, output: str, kafka_config: tuple[str, ...], *, dry_run: bool, as_json: bool
+    image: RegistryImage, output: str, kafka_config: tuple[str, ...], *, dry_run: bool, as_json: bool
 ) -> NoReturn:
     with screen.show_progress() as progress, kafka.exit_on_kafka_error():
         cluster, topic = parse_topic(output, kafka_config)
-        done = write_topic(found, cluster, topic, dry_run=dry_run, report=progress)
-    problems, left_out = (*found.problems, *done.problems), (*found.left_out, *note_lost_groups(found))
+        exported = write_topic(image, cluster, topic, dry_run=dry_run, report=progress)
+    problems, left_out = (*image.problems, *exported.problems), (*image.left_out, *note_lost_groups(image))
     if as_json:
-        counts = {"output": output, "records": done.records, "written": done.written, "dry_run": dry_run}
-        _print_json(counts, problems, left_out, found.notes)
-    say_problems(problems, say_problem, found.more_problems + done.more_problems)
-    say_notes(left_out, found.notes)
+        counts = {"output": output, "records": exported.records, "written": exported.written, "dry_run": dry_run}
+        _print_json(counts, problems, left_out, image.notes)
+    say_problems(problems, say_problem, image.more_problems + exported.more_problems)
+    say_notes(left_out, image.notes)
     word = "would be written" if dry_run else "written"
-    there = done.records - done.written - len(done.problems) - done.more_problems
+    existing = exported.records - exported.written - len(exported.problems) - exported.more_problems
     colour = "red" if problems else "green"
     screen.say(
-        f"{screen.format_count(done.written, 'record')} {word} to {topic}, {there:,} there already.", colour, err=True
+        f"{screen.format_count(exported.written, 'record')} {word} to {topic}, {existing:,} there already.",
+        colour,
+        err=True,
     )
     sys.exit(1 if problems else 0)
 

@@ -53,24 +53,26 @@ class SchemaFolder:
 
     def __post_init__(self) -> None:
         """Read the suffixes of all formats, the longest first."""
-        found = {suffix for name in self.formats.names for suffix in self.formats[name].suffixes}
-        object.__setattr__(self, "_suffixes", tuple(sorted(found, key=len, reverse=True)))
+        suffixes = {suffix for name in self.formats.names for suffix in self.formats[name].suffixes}
+        object.__setattr__(self, "_suffixes", tuple(sorted(suffixes, key=len, reverse=True)))
 
     def list_desired_subjects(self) -> tuple[DesiredSubject, ...]:
         """Return every subject by name. Raises `UnusableError` for two files with one subject, and for missing files."""
-        found: dict[Subject, DesiredSubject] = {}
+        subjects: dict[Subject, DesiredSubject] = {}
         named = {one.file for one in self.plan.subjects.values()}
         everything = (
             *self.plan.subjects.items(),
             *((stem, SubjectPlan(path)) for stem, path in self._list_other_files(named)),
         )
-        for name, one in everything:
-            wish = self._read_subject(name, one)
-            if wish.subject in found:
-                other = found[wish.subject].path
-                raise UnusableError(f"{other} and {one.file} are both {wish.subject}; set their subjects in {SETTINGS}")
-            found[wish.subject] = wish
-        return tuple(found[subject] for subject in sorted(found))
+        for name, subject_plan in everything:
+            wish = self._read_subject(name, subject_plan)
+            if wish.subject in subjects:
+                other = subjects[wish.subject].path
+                raise UnusableError(
+                    f"{other} and {subject_plan.file} are both {wish.subject}; set their subjects in {SETTINGS}"
+                )
+            subjects[wish.subject] = wish
+        return tuple(subjects[subject] for subject in sorted(subjects))
 
     def _list_other_files(self, named: set[str]) -> Iterator[tuple[str, str]]:
         """Yield files that the plan does not list; the subject is the file's name without suffix."""
@@ -85,21 +87,21 @@ class SchemaFolder:
     def _is_ignored(self, path: Path) -> bool:
         return any(path.match(pattern) for pattern in self.plan.ignore)
 
-    def _read_subject(self, name: str, one: SubjectPlan) -> DesiredSubject:
-        (source,) = read_sources([str(self.path / one.file)], one.format, self.formats)
+    def _read_subject(self, name: str, subject_plan: SubjectPlan) -> DesiredSubject:
+        (source,) = read_sources([str(self.path / subject_plan.file)], subject_plan.format, self.formats)
         context = context_of(self.plan.context) if self.plan.context else "."
-        level = (one.level or self.plan.level).upper()
+        level = (subject_plan.level or self.plan.level).upper()
         if level and level not in LEVELS:
             raise UnusableError(f"{SETTINGS}: unknown level {level!r}; known are {', '.join(LEVELS)}")
         return DesiredSubject(
             subject=subject_of(name, context),
-            path=one.file,
+            path=subject_plan.file,
             text=source.text,
             format=source.format,
             level=level,
-            normalize=self.plan.normalize if one.normalize is None else one.normalize,
-            references=tuple(sorted(one.references.items())),
-            properties=tuple(sorted(one.properties.items())),
+            normalize=self.plan.normalize if subject_plan.normalize is None else subject_plan.normalize,
+            references=tuple(sorted(subject_plan.references.items())),
+            properties=tuple(sorted(subject_plan.properties.items())),
         )
 
 
@@ -108,9 +110,9 @@ def _find_hint(message: str) -> str:
     unknown = _UNKNOWN.search(message)
     if unknown is None:
         return ""
-    known = (SubjectPlan if "subjects" in message else FolderPlan).__struct_fields__
-    hint = suggest(unknown[1], known)
-    return f"; {hint} Known are {', '.join(known)}" if hint else f"; known are {', '.join(known)}"
+    members = (SubjectPlan if "subjects" in message else FolderPlan).__struct_fields__
+    hint = suggest(unknown[1], members)
+    return f"; {hint} Known are {', '.join(members)}" if hint else f"; known are {', '.join(members)}"
 
 
 def read_folder(path: str, formats: FormatRegistry) -> SchemaFolder:

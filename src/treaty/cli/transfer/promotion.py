@@ -59,65 +59,69 @@ def command(
       treaty promote orders-value --registry http://127.0.0.1:8081 \\
         --from-context .dev --to-context .prod
     """  # noqa: D301 - click wants the control character
-    here, there = context_of(from_context), context_of(to_context)
-    if target in {None, registry} and here == there:
+    source_context, target_context = context_of(from_context), context_of(to_context)
+    if target in {None, registry} and source_context == target_context:
         raise click.UsageError(
             "source and target are the same: give another registry with --to, or another --to-context"
         )
     with open_registry(registry) as source:
-        plan = promotion(source, [Subject(here, name) for name in subjects], here, there, every=every)
+        plan = promotion(
+            source, [Subject(source_context, name) for name in subjects], source_context, target_context, every=every
+        )
     with (
         open_registry(target or registry, "empty" if dry_run else "create") as end,
         connect("memory:") as rehearsal,
         screen.show_progress() as progress,
     ):
         warnings = registry_warnings.collect_warnings(rehearsal if dry_run else end)
-        done = promote(plan, end, rehearsal, dry_run=dry_run, report=progress)
+        result = promote(plan, end, rehearsal, dry_run=dry_run, report=progress)
     if output.is_json:
-        screen.say_json({**_promotion_members(done, dry_run=dry_run), **registry_warnings.warning_members(warnings)})
+        screen.say_json({**_promotion_members(result, dry_run=dry_run), **registry_warnings.warning_members(warnings)})
     else:
-        _print(done, output, dry_run=dry_run)
+        _print(result, output, dry_run=dry_run)
     registry_warnings.say_warnings(warnings)
-    sys.exit(registry_warnings.exit_code(1 if done.problems else 0, warnings, is_strict=strict))
+    sys.exit(registry_warnings.exit_code(1 if result.problems else 0, warnings, is_strict=strict))
 
 
-def _promotion_members(done: PromotionResult, *, dry_run: bool) -> dict[str, object]:
+def _promotion_members(result: PromotionResult, *, dry_run: bool) -> dict[str, object]:
     steps = [
         {
             "from": {"subject": step.source.subject, "version": step.source.number},
             "to": {"subject": str(step.target), "version": one.version.number, "id": one.version.schema_id},
             "created": one.created,
         }
-        for step, one in done.steps
+        for step, one in result.steps
     ]
     return {
         "dry_run": dry_run,
         "steps": steps,
-        "problems": [asdict(one) for one in done.problems],
-        "findings": [one.to_members() for one in _locate(done)],
+        "problems": [asdict(one) for one in result.problems],
+        "findings": [one.to_members() for one in _locate(result)],
     }
 
 
-def _locate(done: PromotionResult) -> list[LocatedFinding]:
+def _locate(result: PromotionResult) -> list[LocatedFinding]:
     """Return the findings of the target about a refused version."""
-    if done.refused is None:
-        return [LocatedFinding(one.where, "REJECTED", f"{one.what}: {one.why}") for one in done.problems]
-    source, refusal = done.refused[0].source, done.refused[1]
+    if result.refused is None:
+        return [LocatedFinding(one.where, "REJECTED", f"{one.what}: {one.why}") for one in result.problems]
+    source, refusal = result.refused[0].source, result.refused[1]
     return findings.locate_refusal(f"{source.subject} version {source.number}", source.format, "", refusal)
 
 
-def _print(done: PromotionResult, output: OutputOptions, *, dry_run: bool) -> None:
-    findings.print_findings(_locate(done), output)
-    if done.problems:
-        for problem in done.problems if done.refused else ():
+def _print(result: PromotionResult, output: OutputOptions, *, dry_run: bool) -> None:
+    findings.print_findings(_locate(result), output)
+    if result.problems:
+        for problem in result.problems if result.refused else ():
             screen.say(f"{problem.where}: {problem.what}.", "red")
         screen.say("Nothing is written.", "red")
         return
-    for step, one in done.steps:
-        word = ("would become" if dry_run else "is now") if one.created else "is already"
+    for step, registered in result.steps:
+        word = ("would become" if dry_run else "is now") if registered.created else "is already"
         screen.say(
-            f"{step.source.subject} version {step.source.number} {word} {step.target} version {one.version.number}"
+            f"{step.source.subject} version {step.source.number} {word} {step.target} version {registered.version.number}"
         )
-    made = sum(one.created for _, one in done.steps)
-    counted = screen.format_count(made, "new version")
-    screen.say(f"{'Would be' if dry_run else 'Promoted'}: {counted}, {len(done.steps) - made:,} unchanged.", "green")
+    created = sum(one.created for _, one in result.steps)
+    counted = screen.format_count(created, "new version")
+    screen.say(
+        f"{'Would be' if dry_run else 'Promoted'}: {counted}, {len(result.steps) - created:,} unchanged.", "green"
+    )

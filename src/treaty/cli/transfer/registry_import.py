@@ -64,15 +64,15 @@ def command(
     """  # noqa: D301 - click wants the control character
     try:
         with screen.show_progress() as progress:
-            found = read_source(source, progress=progress, kafka_config=kafka_config)
+            image = read_source(source, progress=progress, kafka_config=kafka_config)
             with open_registry(registry, "empty" if dry_run else "create") as target:
                 warnings = registry_warnings.collect_warnings(target)
-                report = write(found, target, dry_run=dry_run, report=progress)
+                report = write(image, target, dry_run=dry_run, report=progress)
     except KeyboardInterrupt:
         screen.say("Interrupted. What was written is kept; run the same command again to continue.", "yellow", err=True)
         sys.exit(INTERRUPTED)
-    problems, uncounted = (*found.problems, *report.problems), found.more_problems + report.more_problems
-    left_out, notes = (*found.left_out, *report.plan.left_out), (*found.notes, *report.plan.notes)
+    problems, uncounted = (*image.problems, *report.problems), image.more_problems + report.more_problems
+    left_out, notes = (*image.left_out, *report.plan.left_out), (*image.notes, *report.plan.notes)
     if as_json:
         listed = [asdict(one) for one in problems]
         members = {"dry_run": dry_run, **_count_changes(report), "left_out": left_out, "notes": notes}
@@ -83,13 +83,13 @@ def command(
         say_problems(problems, say_problem, uncounted)
         say_notes(left_out, notes)
         if not (
-            found.versions
-            or found.configs
-            or found.modes
-            or found.contexts
-            or found.associations
-            or found.groups
-            or found.api_keys
+            image.versions
+            or image.configs
+            or image.modes
+            or image.contexts
+            or image.associations
+            or image.groups
+            or image.api_keys
             or problems
         ):
             name = "standard input" if source == STDIN else source

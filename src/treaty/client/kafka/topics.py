@@ -77,12 +77,12 @@ def find_offsets_at(cluster: KafkaCluster, topic: str, time: int) -> dict[int, i
     """
     with _open_consumer(cluster) as (kafka, consumer):
         places = [kafka.TopicPartition(topic, one, time) for one in partitions_of(kafka, consumer, cluster, topic)]
-        found = {one.partition: one.offset for one in consumer.offsets_for_times(places, timeout=ASK)}
+        offsets = {one.partition: one.offset for one in consumer.offsets_for_times(places, timeout=ASK)}
         return {
             number: offset
             if offset >= 0
             else consumer.get_watermark_offsets(kafka.TopicPartition(topic, number), timeout=ASK)[1]
-            for number, offset in found.items()
+            for number, offset in offsets.items()
         }
 
 
