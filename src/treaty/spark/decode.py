@@ -143,8 +143,8 @@ def decode(
     ]
     if not analyze:
         return result.select("*", *fields).drop(names.record)
-    others = [F.col(quote_name(name)) for name in result.columns if name != names.record]
-    return result.select(*others, *fields)
+    other_columns = [F.col(quote_name(name)) for name in result.columns if name != names.record]
+    return result.select(*other_columns, *fields)
 
 
 def _count_added(names: Names) -> int:
@@ -167,9 +167,9 @@ def _add_record_unseen(frame: DataFrame, plan: DecodePlan, names: Names, source:
     if plan.framing.name == "header":
         named.append(F.col(quote_name(source.headers)).alias(source.headers))
     packed = frame.select(F.struct("*").alias(ROW), *named)
-    known = [ROW, FRAMES, *([source.headers] if plan.framing.name == "header" else [])]
-    made = _add_record(packed, known, plan, names, replace(source, column=FRAMES, payload=FRAMES))
-    return made.select(f"{ROW}.*", *(F.col(quote_name(name)) for name in _list_added(names)))
+    columns = [ROW, FRAMES, *([source.headers] if plan.framing.name == "header" else [])]
+    decoded = _add_record(packed, columns, plan, names, replace(source, column=FRAMES, payload=FRAMES))
+    return decoded.select(f"{ROW}.*", *(F.col(quote_name(name)) for name in _list_added(names)))
 
 
 def _add_record(
@@ -180,12 +180,12 @@ def _add_record(
     engine = ENGINES.get((plan.format, plan.engine), PYTHON_WORKERS)
     raw = engine.decode(raw, plan, source.column)
     good, value = engine.is_good(plan), F.col(source.column)
-    kept = [F.col(quote_name(name)) for name in columns]
+    input_columns = [F.col(quote_name(name)) for name in columns]
     # Three steps, not one: each can be compiled by itself, where all together are too large to be compiled.
     apart = is_split(plan, len(columns), 0, _count_added(names))
     choose = _choose_apart if apart else F.when
     judged = raw.select(
-        *kept,
+        *input_columns,
         *(F.col(name) for name in source.added),
         choose(good, engine.read_record(plan, value)).alias(RECORD),
         choose(good, None).otherwise(_make_code(plan, source, engine)).alias(CODE),
@@ -198,7 +198,7 @@ def _add_record(
         names.version: lambda: map_frame_id(value, {one.schema_id: one.version for one in plan.writers}),
         names.subject: lambda: map_frame_id(value, {one.schema_id: one.subject for one in plan.writers}),
     }
-    return judged.select(*kept, *(make().alias(name) for name, make in added.items() if name))
+    return judged.select(*input_columns, *(make().alias(name) for name, make in added.items() if name))
 
 
 def _shape(plan: DecodePlan, *, apart: bool) -> Column:
@@ -231,13 +231,13 @@ def _add_frame_columns(
     if plan.framing == PREFIX:
         return source, frame
     value = F.col(source.column)
-    found = F.col(quote_name(source.headers)) if source.headers in columns else None
+    headers = F.col(quote_name(source.headers)) if source.headers in columns else None
     added: tuple[str, ...] = (FRAME, HEADLESS)
     if plan.framing.codecs:
         frame, added = frame.withColumn(UNPACKED, unpack(plan, value)), (*added, UNPACKED)
-    framed = frame.withColumn(FRAME, restore_prefix(plan.framing, value, found, source.part))
+    framed = frame.withColumn(FRAME, restore_prefix(plan.framing, value, headers, source.part))
     lost = F.col(FRAME).isNull() & value.isNotNull()
-    code = F.when(lost, find_head_error(plan.framing, value, found, source.part))
+    code = F.when(lost, find_head_error(plan.framing, value, headers, source.part))
     return replace(source, column=FRAME, added=added), framed.withColumn(HEADLESS, code)
 
 
@@ -285,11 +285,11 @@ def _make_code(plan: DecodePlan, source: _FrameColumns, engine: DecodeEngine) ->
     """Return the code of a bad row: the first reason in the order of the parts of a frame."""
     failed = engine.find_code(plan, F.col(source.column))
     if engine.is_well_formed and _list_partial_ids(plan):
-        mine = map_frame_id(F.col(source.column), dict.fromkeys(_list_partial_ids(plan), True))
-        failed = F.when(mine & engine.is_well_formed(plan, F.col(source.column)), RESOLUTION).otherwise(failed)
-    known = {one.schema_id: "" for one in plan.writers} | {one.schema_id: one.code for one in plan.rejected}
+        of_partial = map_frame_id(F.col(source.column), dict.fromkeys(_list_partial_ids(plan), True))
+        failed = F.when(of_partial & engine.is_well_formed(plan, F.col(source.column)), RESOLUTION).otherwise(failed)
+    code_by_id = {one.schema_id: "" for one in plan.writers} | {one.schema_id: one.code for one in plan.rejected}
     value = F.col(source.column)
-    by_id = map_frame_id(value, known)
+    by_id = map_frame_id(value, code_by_id)
     begun = F.when(F.col(HEADLESS).isNotNull(), F.col(HEADLESS)) if source.added else F
     return (
         begun.when(value.isNull(), None)

@@ -67,8 +67,8 @@ def find_dropped(written: AvroSchema, candidate: AvroSchema, depth: int) -> tupl
 
 
 def count_dropped(
-    found: DataFrame,
-    wanted: tuple[DroppedPlace, ...],
+    rows_found: DataFrame,
+    places: tuple[DroppedPlace, ...],
     *,
     record: str,
     ids: str,
@@ -78,20 +78,20 @@ def count_dropped(
     """Count these values in rows that the candidate does not take, decoded with the schema of all versions; those that
     no row holds are left out.
     """
-    if not wanted:
+    if not places:
         return ()
-    tests = [F.coalesce(one.holds(F.col(record)), F.lit(False)) for one in wanted]
+    tests = [F.coalesce(one.holds(F.col(record)), F.lit(False)) for one in places]
     counts = [F.count_if(test).alias(f"rows{at}") for at, test in enumerate(tests)]
     samples = [F.max(F.when(test, F.col(frames))).alias(f"sample{at}") for at, test in enumerate(tests)]
-    rows = found.filter(F.col(record).isNotNull()).groupBy(ids).agg(*counts, *samples).collect()
-    made = []
-    for at, one in enumerate(wanted):
-        mine = sorted((row for row in rows if row[f"rows{at}"]), key=lambda row: row[ids])
-        if mine:
-            uses = tuple(ValueUse(row[ids], versions.get(row[ids], 0), row[f"rows{at}"]) for row in mine)
-            sample = bytes(mine[-1][f"sample{at}"]).hex()
-            made.append(DroppedValue(one.field, one.value, sum(use.rows for use in uses), uses, sample))
-    return tuple(made)
+    rows = rows_found.filter(F.col(record).isNotNull()).groupBy(ids).agg(*counts, *samples).collect()
+    dropped = []
+    for at, place in enumerate(places):
+        place_rows = sorted((row for row in rows if row[f"rows{at}"]), key=lambda row: row[ids])
+        if place_rows:
+            uses = tuple(ValueUse(row[ids], versions.get(row[ids], 0), row[f"rows{at}"]) for row in place_rows)
+            sample = bytes(place_rows[-1][f"sample{at}"]).hex()
+            dropped.append(DroppedValue(place.field, place.value, sum(use.rows for use in uses), uses, sample))
+    return tuple(dropped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,9 @@ class _SchemaPair:
                 yield from self.at(old, after.branches[place], path, column, around)
         elif isinstance(before, AvroRecord) and isinstance(after, AvroRecord):
             for name, target in pair_fields(before, after).items():
-                one = next(each for each in before.fields if each.name == name)
+                field = next(each for each in before.fields if each.name == name)
                 inside = f"{path}.{name}" if path else name
-                yield from self.at(one.type, target.type, inside, _field(column, name), _is_there(column))
+                yield from self.at(field.type, target.type, inside, _field(column, name), _is_there(column))
         elif isinstance(before, AvroArray) and isinstance(after, AvroArray):
             for item in self.at(before.items, after.items, f"{path}[]", _identity, _true):
                 yield DroppedPlace(item.field, item.value, _any_item(column, item.holds))
@@ -131,23 +131,23 @@ class _SchemaPair:
     def union(self, old: AvroUnion, new: AvroType, path: str, column: Test, around: Test) -> Iterator[DroppedPlace]:
         """What is missing of a union: null, other types, and what these hold."""
         target = self.new.resolve(new)
-        there = [AvroSide(self.new, part) for part in (target.branches if isinstance(target, AvroUnion) else (new,))]
-        table = UnionBranches(there)
+        sides = [AvroSide(self.new, part) for part in (target.branches if isinstance(target, AvroUnion) else (new,))]
+        table = UnionBranches(sides)
         rest = [part for part in old.branches if not is_null(part)]
-        if len(rest) < len(old.branches) and not any(is_null(one.node) for one in there):
+        if len(rest) < len(old.branches) and not any(is_null(one.node) for one in sides):
             yield DroppedPlace(path, "null", _is_null(column, around))
         for number, part in enumerate(rest):
-            mine = column if len(rest) == 1 else _field(column, f"member{number}")
+            member = column if len(rest) == 1 else _field(column, f"member{number}")
             place = table.find(AvroSide(self.old, part))
             if place is None:
-                yield DroppedPlace(path, _name(self.old, part), _is_there(mine))
+                yield DroppedPlace(path, _name(self.old, part), _is_there(member))
             else:
-                yield from self.at(part, there[place].node, path, mine, around)
+                yield from self.at(part, sides[place].node, path, member, around)
 
 
 def _name(schema: AvroSchema, node: AvroType) -> str:
-    found = schema.resolve(node)
-    return node.full if isinstance(node, AvroReference) else getattr(found, "full", found.kind)
+    resolved = schema.resolve(node)
+    return node.full if isinstance(node, AvroReference) else getattr(resolved, "full", resolved.kind)
 
 
 def _identity(column: Column) -> Column:

@@ -18,10 +18,10 @@ from treaty.spark.session_engines import engine_of, fit_to_names
 
 def find_missing_limits(spark: SparkSession) -> tuple[str, ...]:
     """Return the JVM options that are missing on the driver; without the first, ten bytes can end a JVM."""
-    shown = spark.range(1).select(
+    properties = spark.range(1).select(
         *(F.java_method(F.lit("java.lang.System"), F.lit("getProperty"), F.lit(name)) for name in LIMITS)
     )
-    row = shown.first()
+    row = properties.first()
     assert row is not None, "one row was asked for"
     return tuple(f"-D{name}={LIMITS[name]}" for name, value in zip(LIMITS, row, strict=True) if value in {None, "null"})
 
@@ -97,8 +97,8 @@ def _explain_twins(plan: DecodePlan, spark: SparkSession) -> Iterator[str]:
     """What becomes of names that differ in case alone."""
     try:
         fitted = fit_to_names(plan, spark)
-    except PlanError as wrong:
-        yield f"  REFUSED  {wrong}"
+    except PlanError as error:
+        yield f"  REFUSED  {error}"
         return
     if fitted.engine != plan.engine:
         twins = show_twins(find_case_twins(plan.engine_type))

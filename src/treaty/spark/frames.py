@@ -42,14 +42,14 @@ def read_signed_id(value: Column) -> Column:
 def require_frames(frame: DataFrame, column: str) -> None:
     """Raise `PlanError` for a column that is missing or not binary."""
     try:
-        found = frame.schema[column] if column in frame.columns else frame.select(column).schema[0]
+        field = frame.schema[column] if column in frame.columns else frame.select(column).schema[0]
     except AnalysisException as missing:
-        known = ", ".join(frame.columns[:MOST_NAMES])
+        names = ", ".join(frame.columns[:MOST_NAMES])
         raise PlanError(
-            f"there is no column {column}: name the column that holds the frames; there are {known}"
+            f"there is no column {column}: name the column that holds the frames; there are {names}"
         ) from missing
-    if not isinstance(found.dataType, BinaryType):
-        kind = found.dataType.simpleString().upper()
+    if not isinstance(field.dataType, BinaryType):
+        kind = field.dataType.simpleString().upper()
         raise PlanError(
             f"the column {column} is {kind}, and frames are BINARY: name the column that holds the bytes, as they came from the topic"
         )
@@ -81,8 +81,8 @@ def map_head(head: Column, by_head: Mapping[bytes, Literal]) -> Column:
     if len(by_head) <= SPREAD_FROM:
         return F.try_element_at(F.expr(_print_map(by_head)), head)
     buckets: list[dict[bytes, Literal]] = [{} for _ in by_head]
-    for known, made in by_head.items():
-        buckets[crc32(known) % len(buckets)][known] = made
+    for known_head, literal in by_head.items():
+        buckets[crc32(known_head) % len(buckets)][known_head] = literal
     spread = F.expr(f"array({','.join(map(_print_map, buckets))})")
     place = F.pmod(F.crc32(head), F.lit(len(buckets))).cast("int") + 1
     return F.try_element_at(F.try_element_at(spread, place), head)

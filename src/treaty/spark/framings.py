@@ -37,8 +37,8 @@ def restore_prefix(framing: FrameFormat, value: Column, headers: Column | None, 
     lengths = sorted({len(head) // 2 for head, _ in framing.heads})
     ways = []
     for length in lengths:
-        mine = replace(framing, heads=tuple(pair for pair in framing.heads if len(pair[0]) == 2 * length))
-        head = _map_head(mine, F.substring(value, 1, length))
+        same_length = replace(framing, heads=tuple(pair for pair in framing.heads if len(pair[0]) == 2 * length))
+        head = _map_head(same_length, F.substring(value, 1, length))
         ways.append(F.concat(head, F.substring(value, length + 1, 2**31 - 1)))
     return F.coalesce(*ways) if ways else F.lit(None).cast("binary")
 
@@ -47,8 +47,8 @@ def find_head_error(framing: FrameFormat, value: Column, headers: Column | None,
     """The code of a row whose head means nothing."""
     if framing.name == "header":
         stamp = _read_stamp(headers, part)
-        wrong = F.when(F.length(stamp) < STAMP, "TOO_SHORT").when(~F.startswith(stamp, F.lit(b"\1")), "BAD_MAGIC")
-        return wrong.otherwise("UNKNOWN_ID")
+        stamp_error = F.when(F.length(stamp) < STAMP, "TOO_SHORT").when(~F.startswith(stamp, F.lit(b"\1")), "BAD_MAGIC")
+        return stamp_error.otherwise("UNKNOWN_ID")
     shortest = min((len(head) // 2 for head, _ in framing.heads), default=1)
     code = F.when(F.length(value) < shortest, "TOO_SHORT")
     if framing.name in MARKS:
@@ -63,16 +63,16 @@ def unpack(plan: DecodePlan, value: Column) -> Column:
     heads = [bytes.fromhex(head) for head, _ in plan.framing.codecs]
 
     def unpacked(frames: pa.Array) -> pa.Array:
-        one = make_plan_unpacker(plan)
-        found = [one(frame) for frame in frames.to_pylist()]
-        payloads, whys = [payload for payload, _ in found], [why for _, why in found]
+        unpack_frame = make_plan_unpacker(plan)
+        results = [unpack_frame(frame) for frame in frames.to_pylist()]
+        payloads, whys = [payload for payload, _ in results], [why for _, why in results]
         return pa.StructArray.from_arrays(
             [pa.array(payloads, pa.binary()), pa.array(whys, pa.string())], ["payload", "said"]
         )
 
     udf = arrow_udf(unpacked, "payload BINARY, said STRING")  # type: ignore[call-overload]  # its stubs ask for a kind of function that it finds out
-    made: Column = udf(F.when(F.substring(value, 1, HEAD).isin(heads), value))
-    return made
+    unpacked_column: Column = udf(F.when(F.substring(value, 1, HEAD).isin(heads), value))
+    return unpacked_column
 
 
 def _join_unpacked(framing: FrameFormat, value: Column) -> Column:
@@ -85,13 +85,13 @@ def _join_unpacked(framing: FrameFormat, value: Column) -> Column:
 def _map_head(framing: FrameFormat, head: Column) -> Column:
     """Confluent's prefix of the schema that a head means, with the message indexes of its type."""
     indexes = {head: bytes.fromhex(index) for head, index in framing.indexes}
-    known = {bytes.fromhex(head): make_header(number) + indexes.get(head, b"") for head, number in framing.heads}
-    return map_head(head, known).cast("binary")
+    prefixes = {bytes.fromhex(head): make_header(number) + indexes.get(head, b"") for head, number in framing.heads}
+    return map_head(head, prefixes).cast("binary")
 
 
 def _read_stamp(headers: Column | None, part: str) -> Column:
     """The first header of the name that the half of the record has."""
     if headers is None:
         return F.lit(None).cast("binary")
-    mine = F.filter(headers, lambda one: one["key"] == HEADERS[part])
-    return F.try_element_at(mine, F.lit(1))["value"]
+    stamps = F.filter(headers, lambda one: one["key"] == HEADERS[part])
+    return F.try_element_at(stamps, F.lit(1))["value"]

@@ -78,16 +78,16 @@ def from_avro(
     ``recursiveFieldMaxDepth`` is the depth of recursive records; those that begin with ``confluent.schema.registry.``
     are settings for the address. Raises what `make_plan` raises, and `PlanError` for options that are none.
     """
-    given, settings = split_options(options)
+    own_options, settings = split_options(options)
     text = (
         jsonFormatSchema if jsonFormatSchema is None or isinstance(jsonFormatSchema, str) else _text(jsonFormatSchema)
     )
     if subject is None:
         return _decode_plainly(data, text, options, registry or schemaRegistryAddress)
-    chosen = _read_options(given, text)
+    chosen = _read_options(own_options, text)
     name = subject if isinstance(subject, str) else _text(subject)
-    with open_registry(_registry(registry, schemaRegistryAddress), settings) as known:
-        plan = make_plan(known, name, reader=chosen.reader, depth=chosen.depth)
+    with open_registry(_registry(registry, schemaRegistryAddress), settings) as client:
+        plan = make_plan(client, name, reader=chosen.reader, depth=chosen.depth)
     if plan.format != "AVRO":
         raise PlanError(f"{name} is {plan.format}, not AVRO; decode(frame, make_plan(registry, {name!r})) reads it")
     if plan.engine == COUNTING_ENGINE:
@@ -102,15 +102,15 @@ def from_avro(
 
 def _decode_column(plan: DecodePlan, value: Column, chosen: "_ColumnOptions", name: str) -> Column:
     """The records of a column; what becomes of bad rows is chosen by options."""
-    found = decode_record(plan, value)
+    record = decode_record(plan, value)
     if chosen.mode == FAILFAST:
         why = F.raise_error(F.concat(F.lit(f"no record of {name}: "), F.hex(F.substring(value, 1, 32))))
-        found = F.coalesce(found, F.when(value.isNotNull(), why))
+        record = F.coalesce(record, F.when(value.isNotNull(), why))
     if chosen.is_restarting:
-        known = map_frame_id(value, dict.fromkeys(plan.known, True))
-        is_late = has_magic(value) & (F.length(value) >= 5) & known.isNull()
-        found = F.when(is_late, F.raise_error(F.format_string(NEW_ID, read_signed_id(value)))).otherwise(found)
-    return found
+        is_known = map_frame_id(value, dict.fromkeys(plan.known, True))
+        is_late = has_magic(value) & (F.length(value) >= 5) & is_known.isNull()
+        record = F.when(is_late, F.raise_error(F.format_string(NEW_ID, read_signed_id(value)))).otherwise(record)
+    return record
 
 
 def _decode_plainly(
@@ -142,17 +142,17 @@ class _ColumnOptions:
     is_restarting: bool
 
 
-def _read_options(given: Mapping[str, str], text: str | None) -> _ColumnOptions:
-    refuse_unknown(given, DECODE_OPTIONS)
-    mode, evolution = given.get("mode", FAILFAST).upper(), given.get("avroschemaevolutionmode", "none").lower()
-    depth = given.get("recursivefieldmaxdepth", str(DEFAULT_DEPTH))
-    wrong = f"mode {given.get('mode')!r}" if mode not in {FAILFAST, PERMISSIVE} else ""
-    wrong = wrong or (f"avroSchemaEvolutionMode {evolution!r}" if evolution not in {"none", RESTART} else "")
-    wrong = wrong or (f"recursiveFieldMaxDepth {depth!r}" if not depth.isdecimal() else "")
-    if wrong:
-        allowed = DECODE_OPTIONS[wrong.partition(" ")[0].lower()]
-        raise PlanError(f"{wrong} is unknown; allowed: {allowed}")
-    readers = {"jsonFormatSchema": text, "avroSchema": given.get("avroschema"), "reader": given.get("reader")}
+def _read_options(options: Mapping[str, str], text: str | None) -> _ColumnOptions:
+    refuse_unknown(options, DECODE_OPTIONS)
+    mode, evolution = options.get("mode", FAILFAST).upper(), options.get("avroschemaevolutionmode", "none").lower()
+    depth = options.get("recursivefieldmaxdepth", str(DEFAULT_DEPTH))
+    invalid = f"mode {options.get('mode')!r}" if mode not in {FAILFAST, PERMISSIVE} else ""
+    invalid = invalid or (f"avroSchemaEvolutionMode {evolution!r}" if evolution not in {"none", RESTART} else "")
+    invalid = invalid or (f"recursiveFieldMaxDepth {depth!r}" if not depth.isdecimal() else "")
+    if invalid:
+        allowed = DECODE_OPTIONS[invalid.partition(" ")[0].lower()]
+        raise PlanError(f"{invalid} is unknown; allowed: {allowed}")
+    readers = {"jsonFormatSchema": text, "avroSchema": options.get("avroschema"), "reader": options.get("reader")}
     named = [one for one, value in readers.items() if value]
     if len(named) > 1:
         raise PlanError(f"the reader is given twice: by {' and '.join(named)}; leave one of them out")
@@ -199,17 +199,17 @@ def to_avro(
                 "a registry or options are given and no subject: name one, or leave them out for rows without frames"
             )
         return plainly(data, jsonFormatSchema or "").alias(called)
-    given, settings = split_options(options)
-    refuse_unknown(given, ENCODE_OPTIONS)
-    register = given.get(REGISTER, "false").lower()
+    own_options, settings = split_options(options)
+    refuse_unknown(own_options, ENCODE_OPTIONS)
+    register = own_options.get(REGISTER, "false").lower()
     if register not in {"true", "false"}:
         raise PlanError(f"{REGISTER} = {register!r} is unknown; allowed: {ENCODE_OPTIONS[REGISTER]}")
     name = subject if isinstance(subject, str) else _text(subject)
-    with open_registry(_registry(registry, schemaRegistryAddress), settings) as found:
-        known = _target(found, name, jsonFormatSchema, register=register == "true")
-    if known.format != "AVRO":
-        raise PlanError(f"{name} is {known.format}, not AVRO; to_registry(frame, registry, {name!r}) writes it")
-    return F.concat(F.lit(encode_id(known.schema_id)), plainly(data, print_schema(known.schema))).alias(called)
+    with open_registry(_registry(registry, schemaRegistryAddress), settings) as client:
+        target = _target(client, name, jsonFormatSchema, register=register == "true")
+    if target.format != "AVRO":
+        raise PlanError(f"{name} is {target.format}, not AVRO; to_registry(frame, registry, {name!r}) writes it")
+    return F.concat(F.lit(encode_id(target.schema_id)), plainly(data, print_schema(target.schema))).alias(called)
 
 
 def _text(column: Column) -> str:
@@ -231,23 +231,23 @@ def _target(registry: Registry, subject: str, text: str | None, *, register: boo
     if text is None:
         return registry_queries.find_version(registry, place)
     if register:
-        found = registry.ask(Register(place, Draft(text))).answer.version
+        version = registry.ask(Register(place, Draft(text))).answer.version
     else:
-        found = registry.ask(Lookup(place, Draft(text))).answer
-    known = registry_queries.find_schema(registry, found.schema_id, place.context)
-    if known is None:
-        raise PlanError(f"{subject} has no schema with id {found.schema_id}")
-    return known
+        version = registry.ask(Lookup(place, Draft(text))).answer
+    schema = registry_queries.find_schema(registry, version.schema_id, place.context)
+    if schema is None:
+        raise PlanError(f"{subject} has no schema with id {version.schema_id}")
+    return schema
 
 
 def _registry(registry: Registry | str | None, named: Registry | str | None) -> Registry | str:
     """The one registry that is given, itself or by its address."""
     if registry is not None and named is not None:
         raise PlanError("the registry is given twice: by registry, and by schemaRegistryAddress; leave one of them out")
-    found = named if registry is None else registry
-    if found is None or found == "":
+    chosen = named if registry is None else registry
+    if chosen is None or chosen == "":
         raise PlanError("no registry is given to look up the subject: give a registry, or schemaRegistryAddress=")
-    return found
+    return chosen
 
 
 def view(
@@ -268,6 +268,8 @@ def view(
     require_frames(frame, column)
     plan = fit_to_session(make_plan(registry, subject, reader=reader), frame.sparkSession)
     # The frames go, so a field of the record may have their name.
-    shown = decode(frame.withColumnRenamed(column, FRAMES), plan, column=FRAMES, names=names, flatten=True).drop(FRAMES)
-    shown.createOrReplaceTempView(name)
-    return shown
+    decoded = decode(frame.withColumnRenamed(column, FRAMES), plan, column=FRAMES, names=names, flatten=True).drop(
+        FRAMES
+    )
+    decoded.createOrReplaceTempView(name)
+    return decoded

@@ -108,8 +108,8 @@ def check_history(
     reported, not raised. `registry` may be the address of a server.
     """
     require_frames(data, column)
-    with open_registry(registry) as known:
-        return _check_rows(candidate, data, known, subject, column=column, message=message, share=share)
+    with open_registry(registry) as client:
+        return _check_rows(candidate, data, client, subject, column=column, message=message, share=share)
 
 
 def _check_rows(
@@ -120,16 +120,16 @@ def _check_rows(
     union = fit_to_session(
         make_plan(registry, subject, reader="union", ids=ids_of(data, column), message=message), spark
     )
-    found, kind = _read_rows(candidate, data, registry, subject, union, column=column, message=message)
+    decoded, kind = _read_rows(candidate, data, registry, subject, union, column=column, message=message)
     leaves = list(_list_leaves(kind, F.col(RECORD), ""))
-    counted = found.agg(
+    counted = decoded.agg(
         F.count(F.lit(1)).alias("rows"),
         F.count_if(F.col(RECORD).isNotNull()).alias("good"),
         F.count_if(F.col(column).isNull()).alias("deletes"),
         *(F.count_if(leaf.isNotNull()).alias(f"leaf{place}") for place, (_, leaf, _) in enumerate(leaves)),
     ).first()
     assert counted is not None, "an aggregate has one row"
-    troubles, others = _list_failures(found)
+    troubles, other_failures = _list_failures(decoded)
     empty = tuple(name for place, (name, _, _) in enumerate(leaves) if not counted[f"leaf{place}"] and counted["good"])
     return HistoryReport(
         subject,
@@ -139,8 +139,8 @@ def _check_rows(
         troubles,
         empty,
         tuple(_count_narrowed(data, union, {name: kind for name, _, kind in leaves}, column)),
-        others,
-        _count_dropped(candidate, found, union, column) if troubles else (),
+        other_failures,
+        _count_dropped(candidate, decoded, union, column) if troubles else (),
     )
 
 
@@ -159,34 +159,34 @@ def _read_rows(
         kind = DataType.fromDDL(
             find_planner(union.format).compose([itself], model, DecodeOptions(message=message)).type
         )
-        found = decode(data, union, column=column, names=names)
+        decoded = decode(data, union, column=column, names=names)
         reasons = map_frame_id(F.col(column), {one.schema_id: one.message for one in nothing.rejected})
         message_of = F.coalesce(reasons, F.lit(str(nothing)))
         parts = {"code": F.lit(RESOLUTION), "message": message_of, "schema_id": F.col(ID), "payload": F.col(column)}
         refused = F.struct(*(one.alias(name) for name, one in parts.items()))
         well_formed = F.col(RECORD).isNotNull() | (F.col(ERROR)["code"] == RESOLUTION)
         errors = F.when(well_formed, refused).otherwise(F.col(ERROR))
-        return found.select(column, ID, F.lit(None).cast(kind).alias(RECORD), errors.alias(ERROR)), kind
-    found = decode(data, fit_to_session(plan, data.sparkSession), column=column, names=names)
-    return found, found.schema[RECORD].dataType
+        return decoded.select(column, ID, F.lit(None).cast(kind).alias(RECORD), errors.alias(ERROR)), kind
+    decoded = decode(data, fit_to_session(plan, data.sparkSession), column=column, names=names)
+    return decoded, decoded.schema[RECORD].dataType
 
 
-def _count_dropped(candidate: str, found: DataFrame, union: DecodePlan, column: str) -> tuple[DroppedValue, ...]:
+def _count_dropped(candidate: str, decoded: DataFrame, union: DecodePlan, column: str) -> tuple[DroppedValue, ...]:
     """Who writes what the candidate has no place for, among the rows that it does not take; for Avro, which refuses by
     value.
     """
     if union.format != "AVRO":
         return ()
-    wanted = find_dropped(parse_avro(union.reader), parse_avro(candidate), union.depth)
-    lost = found.filter(F.col(ERROR)["code"] == RESOLUTION).select(column, ID)
+    places = find_dropped(parse_avro(union.reader), parse_avro(candidate), union.depth)
+    lost = decoded.filter(F.col(ERROR)["code"] == RESOLUTION).select(column, ID)
     read = decode(lost, union, column=column, names=Names(RECORD, ""))
     versions = {one.schema_id: one.version for one in union.writers}
-    return count_dropped(read, wanted, record=RECORD, ids=ID, frames=column, versions=versions)
+    return count_dropped(read, places, record=RECORD, ids=ID, frames=column, versions=versions)
 
 
-def _list_failures(found: DataFrame) -> tuple[tuple[ReadFailure, ...], int]:
+def _list_failures(decoded: DataFrame) -> tuple[tuple[ReadFailure, ...], int]:
     """The most frequent kinds, by id and code, and the rows of all the others."""
-    bad = found.filter(F.col(ERROR).isNotNull()).select(ID, f"{ERROR}.*")
+    bad = decoded.filter(F.col(ERROR).isNotNull()).select(ID, f"{ERROR}.*")
     some = {"first": F.first("payload"), "least": F.min("payload"), "greatest": F.max("payload")}
     kinds = bad.groupBy(ID, "code").agg(
         F.count(F.lit(1)).alias("rows"),
@@ -207,25 +207,25 @@ def _list_leaves(kind: DataType, column: Column, way: str) -> Iterator[tuple[str
     if not isinstance(kind, StructType):
         yield way or "value", column, kind
         return
-    for one in kind.fields:
-        yield from _list_leaves(one.dataType, column[one.name], f"{way}.{one.name}" if way else one.name)
+    for nested in kind.fields:
+        yield from _list_leaves(nested.dataType, column[nested.name], f"{way}.{nested.name}" if way else nested.name)
 
 
 def _count_narrowed(
-    data: DataFrame, union: DecodePlan, wanted: Mapping[str, DataType], column: str
+    data: DataFrame, union: DecodePlan, columns: Mapping[str, DataType], column: str
 ) -> Iterator[NarrowedField]:
     """Count, in what all versions together say, the values that the candidate's types can't hold."""
-    found = decode(data.select(column), union, column=column, names=Names(RECORD, ERROR))
-    asked = []
-    for name, leaf, kind in _list_leaves(found.schema[RECORD].dataType, F.col(RECORD), ""):
-        new = wanted.get(name)
+    decoded = decode(data.select(column), union, column=column, names=Names(RECORD, ERROR))
+    counted_leaves = []
+    for name, leaf, kind in _list_leaves(decoded.schema[RECORD].dataType, F.col(RECORD), ""):
+        new = columns.get(name)
         if new is not None and new != kind and isinstance(kind, NUMBERS) and isinstance(new, NUMBERS):
             back = leaf.try_cast(new).try_cast(kind)
             lost = leaf.isNotNull() & ~back.eqNullSafe(leaf)
-            asked.append((name, kind, new, F.count_if(lost).alias(quote_name(name))))
-    if not asked:
+            counted_leaves.append((name, kind, new, F.count_if(lost).alias(quote_name(name))))
+    if not counted_leaves:
         return
-    counted = found.agg(*(made.alias(f"n{place}") for place, (_, _, _, made) in enumerate(asked))).first()
+    counted = decoded.agg(*(made.alias(f"n{place}") for place, (_, _, _, made) in enumerate(counted_leaves))).first()
     assert counted is not None, "an aggregate has one row"
-    for place, (name, old, new, _) in enumerate(asked):
+    for place, (name, old, new, _) in enumerate(counted_leaves):
         yield NarrowedField(name, old.simpleString(), new.simpleString(), counted[f"n{place}"])

@@ -104,31 +104,31 @@ class PackageJar:
     has_python: bool
 
 
-def read_jar_list(wanted: SparkPackages, lists: Path = LISTS) -> tuple[PackageJar, ...]:
+def read_jar_list(needed: SparkPackages, lists: Path = LISTS) -> tuple[PackageJar, ...]:
     """All jars of these packages, those that they need in turn too; empty unless each is on disk as it was fetched."""
     try:
-        lines = (lists / _list_name(wanted)).read_text("utf-8").splitlines()
-        found = [line.split(" ", 2) for line in lines]
-        whole = all(Path(jar).stat().st_size == int(size) for size, _, jar in found)
+        lines = (lists / _list_name(needed)).read_text("utf-8").splitlines()
+        entries = [line.split(" ", 2) for line in lines]
+        is_complete = all(Path(jar).stat().st_size == int(size) for size, _, jar in entries)
     except (OSError, ValueError):
         return ()
-    return tuple(PackageJar(jar, use == _FOR_PYTHON) for _, use, jar in found) if whole else ()
+    return tuple(PackageJar(jar, use == _FOR_PYTHON) for _, use, jar in entries) if is_complete else ()
 
 
-def write_jar_list(wanted: SparkPackages, jars: Sequence[str], lists: Path = LISTS) -> None:
+def write_jar_list(needed: SparkPackages, jars: Sequence[str], lists: Path = LISTS) -> None:
     """Note what Ivy found, out of all jars of a session; nothing where a package is not among them, or on a disk that
     can't be written.
     """
     paths = [Path(one.removeprefix("file://")) for one in jars]
-    mine = [one for one in paths if one.parent == IVY_JARS]
-    if not {jar_name(one) for one in wanted.coordinates} <= {one.name for one in mine}:
+    fetched = [one for one in paths if one.parent == IVY_JARS]
+    if not {jar_name(one) for one in needed.coordinates} <= {one.name for one in fetched}:
         return
     try:
-        text = "".join(f"{one.stat().st_size} {_use_of(one)} {one}\n" for one in mine)
+        text = "".join(f"{one.stat().st_size} {_use_of(one)} {one}\n" for one in fetched)
         lists.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=lists, encoding="utf-8", delete=False) as half:
             half.write(text)
-        Path(half.name).replace(lists / _list_name(wanted))
+        Path(half.name).replace(lists / _list_name(needed))
     except (OSError, BadZipFile):
         return  # the next start asks Ivy again
 
@@ -144,9 +144,9 @@ def jar_name(coordinate: str) -> str:
     return f"{group}_{artifact}-{version}.jar"
 
 
-def _list_name(wanted: SparkPackages) -> str:
+def _list_name(needed: SparkPackages) -> str:
     text = "\n".join(
-        (*wanted.coordinates, "", *wanted.excludes, "", "size use jar")
+        (*needed.coordinates, "", *needed.excludes, "", "size use jar")
     )  # lists of another form have another name
     return hashlib.sha256(text.encode()).hexdigest()[:16] + ".txt"
 
@@ -168,16 +168,16 @@ def fetch_token_jar() -> Path:
     if jar.exists():
         return jar
     sys.stderr.write(f"Spark's Kafka connector needs a jar of its own (once, 20 kB): {KAFKA_TOKENS}\n")
-    wanted = f'<dependency org="{group}" name="{artifact}" rev="{version}" conf="default" transitive="false"/>'
+    dependency = f'<dependency org="{group}" name="{artifact}" rev="{version}" conf="default" transitive="false"/>'
     text = (
         '<ivy-module version="2.0"><info organisation="treaty" module="tokens"/><configurations><conf name="default"/>'
-        f"</configurations><dependencies>{wanted}</dependencies></ivy-module>"
+        f"</configurations><dependencies>{dependency}</dependencies></ivy-module>"
     )
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder, "ivy.xml")
         module.write_text(text, "utf-8")
         words = ["-warn", "-cache", str(IVY_CACHE), "-ivy", str(module), "-confs", "default", "-types", "jar", "bundle"]
-        done = subprocess.run(  # noqa: S603 (pyspark's own program, with words of this module)
+        process = subprocess.run(  # noqa: S603 (pyspark's own program, with words of this module)
             [str(spark_home() / "bin" / "spark-class"), "org.apache.ivy.Main", *_ivy_settings(Path(folder)), *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -187,7 +187,7 @@ def fetch_token_jar() -> Path:
         )
     if not jar.exists():
         remedy = "see that the registry of Java packages is reached, or name a mirror in DEFAULT_ARTIFACT_REPOSITORY"
-        output = done.stdout.decode(errors="replace")[-2000:]
+        output = process.stdout.decode(errors="replace")[-2000:]
         raise NotFetchedError(f"{KAFKA_TOKENS} can't be fetched; {remedy}:\n{output}")
     return jar
 

@@ -48,9 +48,9 @@ def _read_setting(name: str, value: str) -> str | float:
         raise PlanError(f"{SETTING}{name} is a number, not {value!r}") from None
 
 
-def refuse_unknown(given: Iterable[str], known: Mapping[str, str]) -> None:
-    """Raise `PlanError` for an option that is not `known`: names in lower case, each with what it may be."""
-    strange = sorted(set(given) - known.keys())
+def refuse_unknown(names: Iterable[str], allowed: Mapping[str, str]) -> None:
+    """Raise `PlanError` for an option that is not `allowed`: names in lower case, each with what it may be."""
+    strange = sorted(set(names) - allowed.keys())
     if strange:
-        there = ", ".join(f"{name} ({values})" if values else name for name, values in known.items())
-        raise PlanError(f"option {strange[0]!r} is unknown; options are {there} and {SETTING}…")
+        listed = ", ".join(f"{name} ({values})" if values else name for name, values in allowed.items())
+        raise PlanError(f"option {strange[0]!r} is unknown; options are {listed} and {SETTING}…")

@@ -63,11 +63,11 @@ def session(
         raise NotOnConnectError(f"{text}: {remedy}")
     # Python workers run in this interpreter, with its libraries; Spark has no other way of being told.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # noqa: TID251
-    wanted = packages(delta=delta, iceberg=iceberg, kafka=kafka)
-    mine = settings or {}
+    needed = packages(delta=delta, iceberg=iceberg, kafka=kafka)
+    own_settings = settings or {}
     # Only a JVM that starts here looks at packages, and a person's own settings may want other jars.
-    asked = not has_jvm() and not any(key.startswith(("spark.jars", "spark.submit.")) for key in mine)
-    found = read_jar_list(wanted) if asked else ()
+    needs_jars = not has_jvm() and not any(key.startswith(("spark.jars", "spark.submit.")) for key in own_settings)
+    listed_jars = read_jar_list(needed) if needs_jars else ()
     own = {
         "spark.app.name": name,
         "spark.master": master,
@@ -80,14 +80,14 @@ def session(
         "spark.databricks.delta.snapshotPartitions": "2",
     }
     driver = {"spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {java_options}".strip()}
-    ivy = {"spark.jars.packages": ",".join(wanted.coordinates), "spark.jars.excludes": ",".join(wanted.excludes)}
+    ivy = {"spark.jars.packages": ",".join(needed.coordinates), "spark.jars.excludes": ",".join(needed.excludes)}
     # Spark makes of all that Ivy finds jars of the JVM and archives of Python's, as some have modules of both. Python 3.11 and
     # 3.12 read the directory of each archive anew before each task, and Iceberg's has 25,000 files.
-    jars = {"spark.submit.pyFiles": ",".join(one.path for one in found if one.has_python)} if found else ivy
-    options: dict[str, bool | float | int | str | None] = {**own, **jars, **wanted.settings, **driver, **mine}
-    if kafka or found:
+    jars = {"spark.submit.pyFiles": ",".join(one.path for one in listed_jars if one.has_python)} if listed_jars else ivy
+    options: dict[str, bool | float | int | str | None] = {**own, **jars, **needed.settings, **driver, **own_settings}
+    if kafka or listed_jars:
         tokens = (str(fetch_token_jar()),) if kafka else ()
-        all_jars = (*tokens, *(one.path for one in found), mine.get("spark.jars", ""))
+        all_jars = (*tokens, *(one.path for one in listed_jars), own_settings.get("spark.jars", ""))
         options["spark.jars"] = ",".join(filter(None, all_jars))
     missing = list_missing_packages(delta=delta, iceberg=iceberg, kafka=kafka)
     if missing and SparkSession.getActiveSession() is None:
@@ -95,8 +95,8 @@ def session(
     builder = SparkSession.builder.config(map=options)
     with nullcontext() if verbose else quiet_start(options):
         started = builder.getOrCreate()
-    if asked and not found:
-        write_jar_list(wanted, started.sparkContext.getConf().get("spark.submit.pyFiles", "").split(","))
+    if needs_jars and not listed_jars:
+        write_jar_list(needed, started.sparkContext.getConf().get("spark.submit.pyFiles", "").split(","))
     return started
 
 

@@ -16,16 +16,18 @@ def shape_record(plan: DecodePlan, record: Column) -> Column:
     """The record of a row as the plan's columns have it; `record` is the engine's."""
     if plan.types is None:
         return record
-    made = {"wide": _select_wide, "variant": _select_variant}.get(plan.types.shape, _select_structs)(plan.types, record)
-    return F.when(record.isNotNull(), F.struct(_make_marker(plan.types, record).alias(plan.types.marker), *made))
+    columns = {"wide": _select_wide, "variant": _select_variant}.get(plan.types.shape, _select_structs)(
+        plan.types, record
+    )
+    return F.when(record.isNotNull(), F.struct(_make_marker(plan.types, record).alias(plan.types.marker), *columns))
 
 
 def _make_marker(types: RecordTypes, record: Column) -> Column:
     """The full name of the type that a row has."""
-    found = F.when(F.lit(False), "")
-    for one in types.kinds:
-        found = found.when(record[one.column].isNotNull(), one.name)
-    return found
+    marker = F.when(F.lit(False), "")
+    for kind in types.kinds:
+        marker = marker.when(record[kind.column].isNotNull(), kind.name)
+    return marker
 
 
 def _select_structs(types: RecordTypes, record: Column) -> Iterator[Column]:
@@ -33,9 +35,11 @@ def _select_structs(types: RecordTypes, record: Column) -> Iterator[Column]:
 
 
 def _select_wide(types: RecordTypes, record: Column) -> Iterator[Column]:
-    for one in widen_columns(types.kinds, types.marker):
-        parts = (record[column][field] if field else record[column] for column, field in one.sources)
-        yield F.coalesce(*(part.cast(one.type) if one.type in WIDENED else part for part in parts)).alias(one.name)
+    for wide_column in widen_columns(types.kinds, types.marker):
+        parts = (record[column][field] if field else record[column] for column, field in wide_column.sources)
+        yield F.coalesce(
+            *(part.cast(wide_column.type) if wide_column.type in WIDENED else part for part in parts)
+        ).alias(wide_column.name)
 
 
 WIDENED = frozenset(("BIGINT", "DOUBLE"))

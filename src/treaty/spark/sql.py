@@ -47,8 +47,8 @@ def register_functions(
     for name in subjects:
         if not _NAME.fullmatch(name):
             raise PlanError(f"{name!r} is no name of a function; allowed are letters, digits and _")
-    with open_registry(registry) as known:
-        plans = {name: make_plan(known, subject, reader=reader, **choices) for name, subject in subjects.items()}
+    with open_registry(registry) as client:
+        plans = {name: make_plan(client, subject, reader=reader, **choices) for name, subject in subjects.items()}
     spark.udf.register(FRAME_ID, _make_function(_read_ids, "INT"))
     for name, plan in plans.items():
         kind = f"STRUCT<{NAMES.record}: {plan.type}, {NAMES.error}: {ERROR_TYPE}>"
@@ -61,8 +61,8 @@ def _make_function(function: ArrowFunction, kind: str) -> Callable[..., object]:
 
 
 def _read_ids(frames: pa.Array) -> pa.Array:
-    found = [None if one is None or len(one) < 5 or one[0] else one[1:5] for one in list_frames(frames)]
-    numbers = (None if one is None else int.from_bytes(one, "big", signed=True) for one in found)
+    ids = [None if one is None or len(one) < 5 or one[0] else one[1:5] for one in list_frames(frames)]
+    numbers = (None if one is None else int.from_bytes(one, "big", signed=True) for one in ids)
     return pa.array([None if one is None or one < 0 else one for one in numbers], pa.int32())
 
 

@@ -34,14 +34,14 @@ def from_topic(
     refused. Each half is decoded once. Raises what `make_plan` and `decode` raise.
     """
     halves = [("key", key, key_reader, key_names), ("value", value, reader, names)]
-    wanted = [one for one in halves if one[1]]
-    for _, column, _, _ in wanted:
+    decoded_halves = [one for one in halves if one[1]]
+    for _, column, _, _ in decoded_halves:
         require_frames(frame, column)
     plans: list[DecodePlan] = []
-    with open_registry(registry) as known:
-        for part, _, chosen, _ in wanted:
-            plan = make_plan(known, f"{topic}-{part}", reader=chosen, framing=framing)
+    with open_registry(registry) as client:
+        for part, _, chosen, _ in decoded_halves:
+            plan = make_plan(client, f"{topic}-{part}", reader=chosen, framing=framing)
             plans.append(fit_to_session(plan, frame.sparkSession))
-    for (part, column, _, called), plan in zip(wanted, plans, strict=True):
+    for (part, column, _, called), plan in zip(decoded_halves, plans, strict=True):
         frame = decode(frame, plan, column=column, names=called, part=part)
     return frame

@@ -32,9 +32,12 @@ def spark_schema(columns: Columns) -> spark.StructType:
     return spark.StructType([_field(one) for one in columns])
 
 
-def _field(one: Column) -> spark.StructField:
+def _field(column: Column) -> spark.StructField:
     return spark.StructField(
-        one.name, spark_type(one.type), _may_be_null(one.type, one.nullable), {"comment": one.doc} if one.doc else None
+        column.name,
+        spark_type(column.type),
+        _may_be_null(column.type, column.nullable),
+        {"comment": column.doc} if column.doc else None,
     )
 
 

@@ -27,13 +27,13 @@ class FilePlace:
 
     def find_last(self) -> FileOffsets:
         """The files that are there. Raises `SourceError` for more than a stream can name."""
-        found = self._list_files()
-        if len(found) > SOURCE_FILES:
+        listed = self._list_files()
+        if len(listed) > SOURCE_FILES:
             raise SourceError(
-                f"{len(found)} files lie below {self.choice.path}, more than the limit SOURCE_FILES of {SOURCE_FILES}: move files away that "
+                f"{len(listed)} files lie below {self.choice.path}, more than the limit SOURCE_FILES of {SOURCE_FILES}: move files away that "
                 "were read, or stream them by Spark's own format and decode"
             )
-        return {FILES: found}
+        return {FILES: listed}
 
     def find_end(self) -> FileOffsets:
         """All files, however many there are."""
@@ -46,19 +46,19 @@ class FilePlace:
     def read(self, part: str) -> Iterator[pa.Table]:
         """The frames of one file. Raises `SourceError` where it has no column of that name."""
         column = self.choice.column
-        found = dataset.dataset(_as_path(part), format=self.choice.format)
-        if column not in found.schema.names:
-            raise SourceError(f"{part} has no column {column}; it has {', '.join(found.schema.names)}")
-        for batch in found.to_batches(columns=[column], batch_size=ARROW_ROWS):
+        files = dataset.dataset(_as_path(part), format=self.choice.format)
+        if column not in files.schema.names:
+            raise SourceError(f"{part} has no column {column}; it has {', '.join(files.schema.names)}")
+        for batch in files.to_batches(columns=[column], batch_size=ARROW_ROWS):
             names = pa.array([part] * batch.num_rows, pa.string())
             yield pa.table({"value": batch.column(column), "file": names})
 
     def _list_files(self) -> list[str]:
         try:
-            found = dataset.dataset(_as_path(self.choice.path), format=self.choice.format)
+            files = dataset.dataset(_as_path(self.choice.path), format=self.choice.format)
         except FileNotFoundError as missing:
             raise SourceError(f"there is no file or folder {self.choice.path}") from missing
-        return sorted(found.files)
+        return sorted(files.files)
 
 
 def _as_path(path: str) -> str:

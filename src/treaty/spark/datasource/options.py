@@ -87,76 +87,76 @@ class SourceOptions:
 
 def read_options(options: Mapping[str, str]) -> SourceOptions:
     """The options of a data source. Raises `PlanError` and `SourceError` for what can't be meant, and names what may be."""
-    given, settings = split_options(options)
-    kafka = {name: given.pop(name) for name in list(given) if name.startswith(KAFKA)}
-    refuse_unknown(given, KNOWN)
-    place = _read_topics(given, kafka) if "subscribe" in given or kafka else _read_files(given)
-    if not given.get("registry"):
+    own_options, settings = split_options(options)
+    kafka = {name: own_options.pop(name) for name in list(own_options) if name.startswith(KAFKA)}
+    refuse_unknown(own_options, KNOWN)
+    place = _read_topics(own_options, kafka) if "subscribe" in own_options or kafka else _read_files(own_options)
+    if not own_options.get("registry"):
         raise PlanError("the option registry is missing: the address of a registry, http://HOST:PORT")
-    subject = given.get("subject", "")
+    subject = own_options.get("subject", "")
     if not subject and isinstance(place, TopicChoice) and len(place.topics) == 1:
         subject = f"{place.topics[0]}-value"
     if not subject:
         raise PlanError("the option subject is missing: it is known without one only where one topic is read")
     return SourceOptions(
         place,
-        given["registry"],
+        own_options["registry"],
         settings,
         subject,
-        _read_reader(given.get("reader", "latest")),
-        given.get("keysubject", ""),
-        _read_reader(given.get("keyreader", "latest")),
-        given.get("framing", "prefix"),
-        _read_choices(given),
-        _is_set(given, "flatten"),
-        given.get("prefix", ""),
+        _read_reader(own_options.get("reader", "latest")),
+        own_options.get("keysubject", ""),
+        _read_reader(own_options.get("keyreader", "latest")),
+        own_options.get("framing", "prefix"),
+        _read_choices(own_options),
+        _is_set(own_options, "flatten"),
+        own_options.get("prefix", ""),
     )
 
 
-def _read_topics(given: Mapping[str, str], kafka: Mapping[str, str]) -> TopicChoice:
-    if "path" in given:
+def _read_topics(options: Mapping[str, str], kafka: Mapping[str, str]) -> TopicChoice:
+    if "path" in options:
         raise SourceError("a source has either topics (subscribe) or files (path); leave one of them out")
-    topics = tuple(one.strip() for one in given.get("subscribe", "").split(",") if one.strip())
+    topics = tuple(one.strip() for one in options.get("subscribe", "").split(",") if one.strip())
     servers = kafka.get(SERVERS, "")
     if not topics or not servers:
         missing = SERVERS if topics else "subscribe"
         raise SourceError(f"the option {missing} is missing: topics are read by {SERVERS} and subscribe")
     named = tuple((name.removeprefix(KAFKA), value) for name, value in kafka.items() if name != SERVERS)
     filled = read_client_settings(KafkaSource(servers, topics, settings=named))
-    known = [pair for name, value in filled.items() for pair in translate_setting(name, value, f"{KAFKA}{name}")]
+    settings = [pair for name, value in filled.items() for pair in translate_setting(name, value, f"{KAFKA}{name}")]
     return TopicChoice(
-        KafkaCluster(servers, tuple(known)),
+        KafkaCluster(servers, tuple(settings)),
         topics,
-        given.get("startingoffsets", "earliest"),
-        given.get("endingoffsets", "latest"),
-        _is_set(given, "includeheaders"),
-        not _is_set(given, "failondataloss", usual="true"),
+        options.get("startingoffsets", "earliest"),
+        options.get("endingoffsets", "latest"),
+        _is_set(options, "includeheaders"),
+        not _is_set(options, "failondataloss", usual="true"),
     )
 
 
-def _read_files(given: Mapping[str, str]) -> FileChoice:
-    if not given.get("path"):
+def _read_files(options: Mapping[str, str]) -> FileChoice:
+    if not options.get("path"):
         raise SourceError(f"nothing to read is named: topics by {SERVERS} and subscribe, or files by path")
-    if given.get("keysubject"):
+    if options.get("keysubject"):
         raise PlanError("keySubject is for topics, and files are read here: leave it out")
-    format_ = given.get("fileformat", FILE_FORMATS[0]).lower()
+    format_ = options.get("fileformat", FILE_FORMATS[0]).lower()
     if format_ not in FILE_FORMATS:
         raise SourceError(f"fileFormat = {format_!r} can't be read; allowed are {', '.join(FILE_FORMATS)}")
-    return FileChoice(given["path"], format_, given.get("column", "value"))
+    return FileChoice(options["path"], format_, options.get("column", "value"))
 
 
-def _read_choices(given: Mapping[str, str]) -> DecodeChoices:
+def _read_choices(options: Mapping[str, str]) -> DecodeChoices:
     choices = DecodeChoices()
-    if "depth" in given:
-        if not given["depth"].isdecimal():
-            raise PlanError(f"depth = {given['depth']!r} is no number")
-        choices["depth"] = int(given["depth"])
+    if "depth" in options:
+        if not options["depth"].isdecimal():
+            raise PlanError(f"depth = {options['depth']!r} is no number")
+        choices["depth"] = int(options["depth"])
     for name in ("message", "lossy", "rest", "encoding"):
-        if name in given:
-            choices[name] = given[name]
+        if name in options:
+            choices[name] = options[name]
     for switch in ("defaults", "unknown", "validate"):
-        if switch in given:
-            choices[switch] = _is_set(given, switch)
+        if switch in options:
+            choices[switch] = _is_set(options, switch)
     return choices
 
 
@@ -164,8 +164,8 @@ def _read_reader(text: str) -> str | int:
     return int(text) if text.isdecimal() else text
 
 
-def _is_set(given: Mapping[str, str], name: str, usual: str = "false") -> bool:
-    value = given.get(name, usual).lower()
+def _is_set(options: Mapping[str, str], name: str, usual: str = "false") -> bool:
+    value = options.get(name, usual).lower()
     if value not in BOOLEANS:
-        raise PlanError(f"{name} = {given[name]!r} is neither true nor false")
+        raise PlanError(f"{name} = {options[name]!r} is neither true nor false")
     return BOOLEANS[value]

@@ -57,16 +57,16 @@ class RowDecoder:
 
     def decode(self, tables: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
         """The rows of tables that have the frames in ``value`` and, of topics, keys in ``key``."""
-        wanted = [name for name, _ in self.columns]
+        names = [name for name, _ in self.columns]
         plan = fit_to_arrow(self.plan)
         for table in tables:
-            found = decode(table, plan, names=self.names)
+            decoded = decode(table, plan, names=self.names)
             if self.key is not None:
-                found = decode(found, self.key, column="key", names=KEY_NAMES, part="key")
-            found = restore_variants(found, self.plan, RECORD)
+                decoded = decode(decoded, self.key, column="key", names=KEY_NAMES, part="key")
+            decoded = restore_variants(decoded, self.plan, RECORD)
             if self.options.flatten and self.plan.columns:
-                found = _flatten(found, self.options.prefix)
-            yield from found.select(wanted).to_batches()
+                decoded = _flatten(decoded, self.options.prefix)
+            yield from decoded.select(names).to_batches()
 
 
 def _flatten(table: pa.Table, prefix: str) -> pa.Table:

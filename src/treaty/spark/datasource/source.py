@@ -125,22 +125,22 @@ class FrameStreamReader(DataSourceStreamReader):
         options = self._decoder.options
         try:
             with open_registry(options.registry, options.settings) as registry:
-                seen = _list_seen(registry, options)
-                if seen == self._seen:
+                listed = _list_seen(registry, options)
+                if listed == self._seen:
                     return
                 pinned = pin_reader(options, self._decoder.plan)
-                made = RowDecoder(options, _make_plan(registry, pinned), _make_key_plan(registry, options))
+                decoder = RowDecoder(options, _make_plan(registry, pinned), _make_key_plan(registry, options))
         except (Unavailable, NotFound, PlanError):
             return  # rows of known ids are read as before
-        if made.columns == self._decoder.columns:
-            self._decoder, self._seen = made, seen
+        if decoder.columns == self._decoder.columns:
+            self._decoder, self._seen = decoder, listed
 
 
 def _make_decoder(options: SourceOptions) -> RowDecoder:
     with open_registry(options.registry, options.settings) as registry:
-        made = RowDecoder(options, _make_plan(registry, options), _make_key_plan(registry, options))
-    _ = made.columns  # two of one name are refused before anything is read
-    return made
+        decoder = RowDecoder(options, _make_plan(registry, options), _make_key_plan(registry, options))
+    _ = decoder.columns  # two of one name are refused before anything is read
+    return decoder
 
 
 def _make_plan(registry: Registry, options: SourceOptions) -> DecodePlan:
@@ -155,13 +155,13 @@ def _make_key_plan(registry: Registry, options: SourceOptions) -> DecodePlan | N
 
 def _list_seen(registry: Registry, options: SourceOptions) -> tuple[int, ...]:
     """The numbers of all versions, each subject's with a zero behind them, and encoding ids of groups likewise."""
-    found: list[int] = []
+    numbers: list[int] = []
     for name in filter(None, (options.subject, options.key_subject)):
         place = subject_of(name)
-        for one in registry_queries.list_subjects(registry, place) if "*" in name else (place,):
-            found += (*registry.ask(ListVersions(one, visible="all")).answer.numbers, 0)
-            found += (*list_encodings(registry, one), -1) if options.framing == PRAVEGA else ()
-    return tuple(found)
+        for subject in registry_queries.list_subjects(registry, place) if "*" in name else (place,):
+            numbers += (*registry.ask(ListVersions(subject, visible="all")).answer.numbers, 0)
+            numbers += (*list_encodings(registry, subject), -1) if options.framing == PRAVEGA else ()
+    return tuple(numbers)
 
 
 def _open_place(options: SourceOptions) -> Any:

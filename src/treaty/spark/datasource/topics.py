@@ -56,33 +56,33 @@ class TopicPlace:
         while some := list(islice(records, ARROW_ROWS)):
             yield _make_table(part.topic, some)
 
-    def _resolve(self, wanted: str) -> Offsets:
+    def _resolve(self, text: str) -> Offsets:
         """Offsets for all partitions, of ``earliest``, ``latest`` or JSON. Raises `SourceError` for JSON that does not name them all."""
-        given = {} if wanted in {"earliest", "latest"} else _parse_offsets(wanted)
-        found: dict[str, dict[str, int]] = {}
+        parsed = {} if text in {"earliest", "latest"} else _parse_offsets(text)
+        offsets: dict[str, dict[str, int]] = {}
         for topic in self.choice.topics:
-            there = find_offsets(self.choice.cluster, topic)
-            usual = {str(number): EARLIEST if wanted == "earliest" else LATEST for number in there}
-            named = given.get(topic, {}) if given else usual
+            partitions = find_offsets(self.choice.cluster, topic)
+            usual = {str(number): EARLIEST if text == "earliest" else LATEST for number in partitions}
+            named = parsed.get(topic, {}) if parsed else usual
             if named.keys() != usual.keys():
                 raise SourceError(
                     f"offsets of {topic} are given for the partitions {', '.join(named) or 'none'}, and it has {', '.join(usual)}"
                 )
-            found[topic] = {
+            offsets[topic] = {
                 number: {EARLIEST: low, LATEST: high}.get(named[str(number)], named[str(number)])
-                for number, (low, high) in ((str(one), ends) for one, ends in there.items())
+                for number, (low, high) in ((str(one), ends) for one, ends in partitions.items())
             }
-        return found
+        return offsets
 
 
 def _parse_offsets(text: str) -> dict[str, dict[str, int]]:
     try:
-        found = json.loads(text)
-        return {topic: {number: int(at) for number, at in some.items()} for topic, some in found.items()}
-    except (ValueError, AttributeError, TypeError) as wrong:
+        members = json.loads(text)
+        return {topic: {number: int(at) for number, at in some.items()} for topic, some in members.items()}
+    except (ValueError, AttributeError, TypeError) as error:
         raise SourceError(
             f'{text!r} are no offsets; allowed are earliest, latest, and JSON as {{"topic": {{"0": 12, "1": -2}}}}'
-        ) from wrong
+        ) from error
 
 
 def _make_table(topic: str, records: list[TopicRecord]) -> pa.Table:

@@ -40,20 +40,20 @@ def restore_variants(table: pa.Table, plan: DecodePlan, column: str = NAMES.reco
 
 def _make_variants(records: pa.ChunkedArray) -> pa.Array:
     """Records of several types as their marker and one VARIANT; times and bytes in it are texts."""
-    made, markers = list[dict[str, bytes] | None](), list[str | None]()
+    fields_of_rows, markers = list[dict[str, bytes] | None](), list[str | None]()
     kinds = records.type
-    for one in records:
-        fields = {} if not one.is_valid else dict(one)
+    for record in records:
+        fields = {} if not record.is_valid else dict(record)
         names = list(fields)
         markers.append(fields[names[0]].as_py() if fields else None)
         inside = next((fields[name] for name in names[1:] if fields[name].is_valid), None)
         if inside is None:
-            made.append(None)
+            fields_of_rows.append(None)
             continue
         value = VariantVal.parseJson(_print_json(inside))
-        made.append({"value": value.value, "metadata": value.metadata})
+        fields_of_rows.append({"value": value.value, "metadata": value.metadata})
     marker = pa.array(markers, pa.string())
-    variants = pa.array(made, VARIANT_TYPE)
+    variants = pa.array(fields_of_rows, VARIANT_TYPE)
     return pa.StructArray.from_arrays(
         [marker, variants],
         fields=[kinds.field(0), pa.field(VALUE, VARIANT_TYPE)],

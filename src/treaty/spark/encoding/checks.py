@@ -18,10 +18,10 @@ class Violation:
     message: Column
 
 
-def list_violations(fit: ColumnConversion, column: Column, made: Column) -> tuple[Violation, ...]:
-    """The checks of a place; `column` goes in and `made` comes out."""
+def list_violations(fit: ColumnConversion, column: Column, result: Column) -> tuple[Violation, ...]:
+    """The checks of a place; `column` goes in and `result` comes out."""
     return tuple(
-        Violation(CHECKS[one.name](fit, one, column, made), F.lit(sentence(fit, one)))
+        Violation(CHECKS[one.name](fit, one, column, result), F.lit(sentence(fit, one)))
         for one in fit.checks
         if one.name != "finite" or fit.type in {"FLOAT", "DOUBLE"}
     )
@@ -30,9 +30,9 @@ def list_violations(fit: ColumnConversion, column: Column, made: Column) -> tupl
 ViolationTest = Callable[[ColumnConversion, LossCheck, Column, Column], Column]
 
 
-def _is_lost(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
+def _is_lost(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
     del fit, check
-    return column.isNotNull() & made.isNull()
+    return column.isNotNull() & result.isNull()
 
 
 _GREATEST = {"INT": 2**31 - 1, "BIGINT": 2**63 - 1}
@@ -40,11 +40,11 @@ _SHORTER = frozenset({("FLOAT", "INT"), ("FLOAT", "BIGINT"), ("DOUBLE", "BIGINT"
 """Floating numbers that do not have the greatest whole number; Spark casts the next one to it, and back."""
 
 
-def _is_inexact(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
+def _is_inexact(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
     del check
-    lost = made.isNotNull() & ~made.try_cast(fit.have).eqNullSafe(column)
+    lost = result.isNotNull() & ~result.try_cast(fit.have).eqNullSafe(column)
     if (fit.have, fit.type) in _SHORTER:
-        return lost | (made == F.lit(_GREATEST[fit.type]))
+        return lost | (result == F.lit(_GREATEST[fit.type]))
     return lost | (column == F.lit(_GREATEST[fit.have])) if (fit.type, fit.have) in _SHORTER else lost
 
 
@@ -52,10 +52,10 @@ _ALL_DIGITS = {"FLOAT": 6, "DOUBLE": 15}
 """Digits of a text that each floating number has."""
 
 
-def _has_fewer_digits(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
+def _has_fewer_digits(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
     """Whether a number has not the digits of the text that it was read from; `Infinity` has none."""
     del check
-    before, after = _strip_digits(column), _strip_digits(made.cast("string"))
+    before, after = _strip_digits(column), _strip_digits(result.cast("string"))
     if fit.type not in _ALL_DIGITS:
         return before != after
     long = F.length(before) > F.lit(_ALL_DIGITS[fit.type])
@@ -77,14 +77,14 @@ _TEXTS = {
 """Texts that say what the type holds: a date without a time, no part of a microsecond, no time zone where there is none."""
 
 
-def _is_inexact_text(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
+def _is_inexact_text(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
     del check
-    return made.isNotNull() & ~column.rlike(_TEXTS[fit.type])
+    return result.isNotNull() & ~column.rlike(_TEXTS[fit.type])
 
 
-def _has_microseconds(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
+def _has_microseconds(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
     del fit, check, column
-    return F.pmod(F.unix_micros(made.cast("timestamp")), F.lit(1000)) != 0
+    return F.pmod(F.unix_micros(result.cast("timestamp")), F.lit(1000)) != 0
 
 
 _WIDE = r"[0-9.]{40,}|[0-9.]{17,}[eE]|[eE]\+?0*(309|3[1-9]\d|[4-9]\d\d|\d{4,})"
@@ -93,59 +93,59 @@ _QUOTED = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 """Strings of a JSON text, without a way back into them."""
 
 
-def _has_wide_number(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
+def _has_wide_number(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
     del fit, check, column
-    return F.regexp_replace(made, _QUOTED, '""').rlike(_WIDE)
+    return F.regexp_replace(result, _QUOTED, '""').rlike(_WIDE)
 
 
-def _overflows(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
+def _overflows(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
     del fit, check
     infinity = F.lit(float("inf"))
-    return (F.abs(made) == infinity) & (F.abs(column) != infinity)
+    return (F.abs(result) == infinity) & (F.abs(column) != infinity)
 
 
-def _is_infinite(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
+def _is_infinite(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
     del fit, check, column
-    return F.isnan(made) | (F.abs(made) == F.lit(float("inf")))
+    return F.isnan(result) | (F.abs(result) == F.lit(float("inf")))
 
 
-def _is_out_of_range(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
+def _is_out_of_range(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
     del column
     low, high = (F.lit(one).cast(fit.type) for one in check.args)
-    return (made < low) | (made > high)
+    return (result < low) | (result > high)
 
 
-def _is_no_symbol(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
+def _is_no_symbol(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
     del fit, column
-    return ~made.isin(list(check.args))
+    return ~result.isin(list(check.args))
 
 
-def _is_no_enum_value(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
-    return _is_no_symbol(fit, check, column, made) & made.try_cast("int").isNull()
+def _is_no_enum_value(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
+    return _is_no_symbol(fit, check, column, result) & result.try_cast("int").isNull()
 
 
-def _has_other_size(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
+def _has_other_size(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
     del fit, column
-    return F.octet_length(made) != F.lit(int(check.args[0]))
+    return F.octet_length(result) != F.lit(int(check.args[0]))
 
 
-def _is_no_utf8(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
+def _is_no_utf8(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
     del fit, check, column
-    return ~F.is_valid_utf8(made)
+    return ~F.is_valid_utf8(result)
 
 
-def _has_lost_keys(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
+def _has_lost_keys(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
     del fit, check
-    return column.isNotNull() & made.isNull()
+    return column.isNotNull() & result.isNull()
 
 
-def _is_not_one(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
-    del check, made
+def _is_not_one(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
+    del check, result
     return column.isNotNull() & (_count([column[part.source] for part in fit.parts if part.source]) != 1)
 
 
-def _has_two_of_oneof(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
-    del made
+def _has_two_of_oneof(fit: ColumnConversion, check: LossCheck, column: Column, result: Column) -> Column:
+    del result
     sources = {part.name: part.source for part in fit.parts}
     return _count([column[sources[name]] for name in check.args]) > 1
 

@@ -28,10 +28,10 @@ class ConvertedColumn:
 
 def convert(fit: ColumnConversion, column: Column) -> ConvertedColumn:
     """A column (for the whole row: a struct) brought to what the schema has there."""
-    made = column if fit.same else _convert_value(fit, column)
+    converted = column if fit.same else _convert_value(fit, column)
     missing = (Violation(column.isNull(), _make_null_message(fit)),) if fit.required else ()
     inside = () if fit.clean else _list_inner_violations(fit, column)
-    return ConvertedColumn(made, (*missing, *inside, *list_violations(fit, column, made)))
+    return ConvertedColumn(converted, (*missing, *inside, *list_violations(fit, column, converted)))
 
 
 def _make_null_message(fit: ColumnConversion) -> Column:
@@ -76,16 +76,16 @@ def _wrap_value(fit: ColumnConversion, inner: Column) -> Column:
             text = F.to_json(F.array(inner), JSON_OPTIONS)
             return F.try_variant_get(F.try_parse_json(text), "$[0]", "variant")
         case "wrap":
-            made = F.struct(inner.alias("value"))
+            wrapped = F.struct(inner.alias("value"))
         case "day":
             parts = {"year": F.year(inner), "month": F.month(inner), "day": F.day(inner)}
-            made = F.struct(*(one.alias(name) for name, one in parts.items()))
+            wrapped = F.struct(*(one.alias(name) for name, one in parts.items()))
         case _:
             micros = F.unix_micros(inner)
             seconds = F.unix_seconds(inner)
             nanos = F.pmod(micros, F.lit(1_000_000)).cast("int") * F.lit(1000)
-            made = F.struct(seconds.alias("seconds"), nanos.alias("nanos"))
-    return F.when(inner.isNotNull(), made)
+            wrapped = F.struct(seconds.alias("seconds"), nanos.alias("nanos"))
+    return F.when(inner.isNotNull(), wrapped)
 
 
 def _select_part(fit: ColumnConversion, part: ConversionPart, column: Column) -> Column:
@@ -99,13 +99,13 @@ def _select_part(fit: ColumnConversion, part: ConversionPart, column: Column) ->
 
 def _convert_entries(fit: ColumnConversion, column: Column) -> Column:
     key, value = (part.fit for part in fit.parts)
-    made = column
+    entries = column
     if not value.same:
-        made = F.transform_values(made, lambda _, one: convert(value, one).value)
+        entries = F.transform_values(entries, lambda _, one: convert(value, one).value)
     if key.same:
-        return made
+        return entries
     # Two keys that become one would end the job, so such a map is left alone: its row is bad.
-    changed = F.transform_keys(made, lambda one, _: convert(key, one).value)
+    changed = F.transform_keys(entries, lambda one, _: convert(key, one).value)
     return F.when(has_distinct_keys(fit, column), changed)
 
 
@@ -123,13 +123,15 @@ def _list_inner_violations(fit: ColumnConversion, column: Column) -> tuple[Viola
             keys, values = fit.parts[0].fit, fit.parts[1].fit
             first = () if keys.clean else _list_item_violations(keys, F.map_keys(column))
             return (*first, *(() if values.clean else _list_item_violations(values, F.map_values(column))))
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for part in fit.parts:
         if not part.fit.clean:
             inner = convert(part.fit, _select_part(fit, part, column)).violations
             # A field of a struct that is null is null too, which is no fault of the field.
-            found += [Violation(column.isNotNull() & one.is_wrong, one.message) for one in inner] if fit.path else inner
-    return tuple(found)
+            violations += (
+                [Violation(column.isNotNull() & one.is_wrong, one.message) for one in inner] if fit.path else inner
+            )
+    return tuple(violations)
 
 
 def _list_item_violations(fit: ColumnConversion, items: Column) -> tuple[Violation, ...]:
@@ -158,13 +160,13 @@ def _list_null_places(fit: ColumnConversion, items: Column) -> list[tuple[Column
     plain = fit.way in {"keep", "cast", "record"} and "MAP<" not in fit.have and "VARIANT" not in fit.have
     if fit.checks or not fit.required or not plain:  # below an item that may be null, a null may be right
         return None
-    found = [(fit, items)]
+    places = [(fit, items)]
     for part in fit.parts:
         inside = _list_null_places(part.fit, items[part.source]) if fit.way == "record" and part.source else None
         if inside is None and not part.fit.clean:
             return None
-        found += inside or []
-    return found
+        places += inside or []
+    return places
 
 
 UNLIKELY: Mapping[str, str | int | float] = {
@@ -179,23 +181,23 @@ def _has_null(items: Column, kind: str) -> Column:
     A search for a value that is not there ends in null where the list holds one. Should it be there, the null is looked for itself.
     """
     nothing = F.array(F.lit(None).cast(kind))
-    found = F.size(F.array_except(nothing, items)) == 0
+    has_null = F.size(F.array_except(nothing, items)) == 0
     if kind in UNLIKELY:
-        found = F.array_contains(items, F.lit(UNLIKELY[kind]).cast(kind)) & found
-    return F.coalesce(found, items.isNotNull())
+        has_null = F.array_contains(items, F.lit(UNLIKELY[kind]).cast(kind)) & has_null
+    return F.coalesce(has_null, items.isNotNull())
 
 
 def is_any_wrong(violations: Sequence[Violation]) -> Column:
     """Whether there is a problem; never null."""
-    wrong = [F.coalesce(one.is_wrong, F.lit(False)) for one in violations]
-    return join_conditions(wrong, Column.__or__) if wrong else F.lit(False)
+    conditions = [F.coalesce(one.is_wrong, F.lit(False)) for one in violations]
+    return join_conditions(conditions, Column.__or__) if conditions else F.lit(False)
 
 
 def find_first_message(violations: Sequence[Violation]) -> Column:
     """What the first problem says, or null."""
     message: Any = F
-    for one in violations:
-        message = message.when(one.is_wrong, one.message)
+    for violation in violations:
+        message = message.when(violation.is_wrong, violation.message)
     return message if violations else F.lit(None).cast("string")
 
 

@@ -91,29 +91,29 @@ def dry_run(
     Registers nothing and reads no rows. Raises `NotFound` for a missing version, and `Unavailable`.
     """
     try:
-        found = columns_of(_read_source(frame, columns))
-    except PlanError as wrong:
-        return EncodeDryRun(subject, "", "", problems=(str(wrong),))
-    return check_columns(registry, subject, found, options)
+        source_columns = columns_of(_read_source(frame, columns))
+    except PlanError as error:
+        return EncodeDryRun(subject, "", "", problems=(str(error),))
+    return check_columns(registry, subject, source_columns, options)
 
 
 def encode(
     frame: DataFrame, plan: EncodePlan, *, columns: Sequence[str] | str = (), names: EncodeColumns = ENCODE_COLUMNS
 ) -> DataFrame:
     """Encode a frame by a plan that was made for its columns."""
-    found = tuple((one.name, type_ddl(one.type)) for one in columns_of(_read_source(frame, columns)))
-    if found != plan.columns:
+    source_columns = tuple((one.name, type_ddl(one.type)) for one in columns_of(_read_source(frame, columns)))
+    if source_columns != plan.columns:
         raise PlanError(
-            f"the plan is for {_print_columns(plan.columns)}, and the frame has {_print_columns(found)}: make it again"
+            f"the plan is for {_print_columns(plan.columns)}, and the frame has {_print_columns(source_columns)}: make it again"
         )
-    row = _make_row(plan, found, columns)
+    row = _make_row(plan, source_columns, columns)
     packed = (_pack_in_stages if _find_encoder(plan).needs_workers(plan) else _pack_at_once)(frame, plan, row)
     payload, message = F.col(PACKED)["payload"], F.col(PACKED)["said"]
-    made = {names.value: payload, names.error: _make_error(plan, message)}
+    added = {names.value: payload, names.error: _make_error(plan, message)}
     if plan.framing == "header":
         had = F.col(quote_name(names.headers)) if names.headers in frame.columns else None
-        made[names.headers] = add_schema_header(had, plan.part, bytes.fromhex(plan.head), payload.isNotNull())
-    return packed.withColumns(made).drop(PACKED)
+        added[names.headers] = add_schema_header(had, plan.part, bytes.fromhex(plan.head), payload.isNotNull())
+    return packed.withColumns(added).drop(PACKED)
 
 
 def _find_encoder(plan: EncodePlan) -> PayloadEncoder:
@@ -132,21 +132,21 @@ def _pack_at_once(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
     bad = F.struct(F.lit(None).cast("binary").alias("payload"), message.alias("said"))
     good = F.struct(payload.alias("payload"), nothing.alias("said"))
     packed_row = F.when(row.isNotNull() & message.isNotNull(), bad).when(row.isNotNull(), good)
-    kept = [F.col(quote_name(name)) for name in frame.columns]
-    return frame.select(*kept, barrier(packed_row).alias(PACKED))
+    input_columns = [F.col(quote_name(name)) for name in frame.columns]
+    return frame.select(*input_columns, barrier(packed_row).alias(PACKED))
 
 
 def _pack_in_stages(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
     """The frame with `PACKED`: rows are checked first, and workers of Python get those that are right."""
     converted = convert(plan.fit, row)
-    wrong = F.when(row.isNotNull(), find_first_message(converted.violations)).cast("string")
-    kept = [F.col(quote_name(name)) for name in frame.columns]
-    checked = frame.select(*kept, wrong.alias(WRONG))
+    first_message = F.when(row.isNotNull(), find_first_message(converted.violations)).cast("string")
+    input_columns = [F.col(quote_name(name)) for name in frame.columns]
+    checked = frame.select(*input_columns, first_message.alias(WRONG))
     right = F.when(F.col(WRONG).isNull() & row.isNotNull(), converted.value)
-    packed = checked.select(*kept, F.col(WRONG), _find_encoder(plan).encode(plan, right).alias(PACKED))
+    packed = checked.select(*input_columns, F.col(WRONG), _find_encoder(plan).encode(plan, right).alias(PACKED))
     message = F.coalesce(F.col(WRONG), F.col(PACKED)["said"])
     payload = _frame_payload(plan, F.col(PACKED)["payload"]).alias("payload")
-    return packed.select(*kept, F.struct(payload, message.alias("said")).alias(PACKED))
+    return packed.select(*input_columns, F.struct(payload, message.alias("said")).alias(PACKED))
 
 
 def _frame_payload(plan: EncodePlan, payload: Column) -> Column:
@@ -172,16 +172,16 @@ def _read_source(frame: DataFrame, columns: Sequence[str] | str) -> StructType:
         return frame.select(*map(quote_name, columns)).schema if columns else frame.schema
     if columns not in frame.columns:
         raise PlanError(f"the frame has no column {columns}; it has {', '.join(frame.columns)}")
-    found = frame.schema[columns]
-    return found.dataType if isinstance(found.dataType, StructType) else StructType([found])
+    field = frame.schema[columns]
+    return field.dataType if isinstance(field.dataType, StructType) else StructType([field])
 
 
-def _make_row(plan: EncodePlan, found: Sequence[tuple[str, str]], columns: Sequence[str] | str) -> Column:
+def _make_row(plan: EncodePlan, source_columns: Sequence[tuple[str, str]], columns: Sequence[str] | str) -> Column:
     if isinstance(columns, str):
         return F.col(quote_name(columns))
     if plan.fit.way != "record":
-        return F.col(quote_name(found[0][0]))
-    return F.struct(*(F.col(quote_name(name)) for name, _ in found))
+        return F.col(quote_name(source_columns[0][0]))
+    return F.struct(*(F.col(quote_name(name)) for name, _ in source_columns))
 
 
 def _make_error(plan: EncodePlan, message: Column) -> Column:
@@ -191,8 +191,8 @@ def _make_error(plan: EncodePlan, message: Column) -> Column:
         "schema_id": F.lit(plan.schema_id),
         "payload": F.lit(None).cast("binary"),
     }
-    found = F.struct(*(made.alias(name) for name, made in parts.items())).cast(ERROR_TYPE)  # whose parts may be null
-    return F.when(message.isNotNull(), found)
+    error = F.struct(*(made.alias(name) for name, made in parts.items())).cast(ERROR_TYPE)  # whose parts may be null
+    return F.when(message.isNotNull(), error)
 
 
 def _print_columns(columns: Sequence[tuple[str, str]]) -> str:

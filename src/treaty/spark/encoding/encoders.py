@@ -40,8 +40,8 @@ ENCODED = "STRUCT<`payload`: BINARY, `said`: STRING>"
 
 def make_worker_function(work: Callable[[pa.Array], pa.Array], kind: str) -> Callable[[Column], Column]:
     """A function that Python workers run once for each row, and that no filter is moved below."""
-    made: Any = functions
-    udf = made.arrow_udf(work, kind).asNondeterministic()
+    pyspark_functions: Any = functions
+    udf = pyspark_functions.arrow_udf(work, kind).asNondeterministic()
     return cast("Callable[[Column], Column]", udf)
 
 

@@ -51,7 +51,7 @@ def to_topic(
     null. A null value is a tombstone. `headers` is the name of a column with further headers. Raises the errors of
     `to_registry`.
     """
-    made, plans = frame, list[EncodePlan]()
+    encoded, plans = frame, list[EncodePlan]()
     had = headers
     halves: list[tuple[Part, str, EncodeOptions, EncodeColumns]] = [("value", value, value_options, VALUE)]
     if key:
@@ -59,13 +59,13 @@ def to_topic(
     for part, column, options, target in halves:
         single = StructType([frame.schema[column]])
         inside = single.fields[0].dataType
-        found = columns_of(inside if isinstance(inside, StructType) else single)
-        plan = make_encode_plan(registry, f"{topic}-{part}", found, replace(options, part=part))
+        source_columns = columns_of(inside if isinstance(inside, StructType) else single)
+        plan = make_encode_plan(registry, f"{topic}-{part}", source_columns, replace(options, part=part))
         plans.append(plan)
         if plan.framing == "header":
-            made = made.withColumn(HEADERS, F.col(quote_name(had)) if had else F.lit(None).cast(HEADERS_TYPE))
+            encoded = encoded.withColumn(HEADERS, F.col(quote_name(had)) if had else F.lit(None).cast(HEADERS_TYPE))
             had = HEADERS
-        made = encode(made, plan, columns=column, names=target)
+        encoded = encode(encoded, plan, columns=column, names=target)
     error = F.coalesce(*(F.col(target.error) for *_, target in halves))
     sent = {
         "topic": F.lit(topic),
@@ -74,8 +74,8 @@ def to_topic(
     }
     if had:
         sent["headers"] = F.col(quote_name(had))
-    rows = made.filter(error.isNull()).select(*(one.alias(name) for name, one in sent.items()))
-    bad = made.filter(error.isNotNull()).select(
+    rows = encoded.filter(error.isNull()).select(*(one.alias(name) for name, one in sent.items()))
+    bad = encoded.filter(error.isNotNull()).select(
         *(F.col(quote_name(name)) for name in frame.columns), error.alias("error")
     )
     return TopicFrames(rows, bad, tuple(plans))

@@ -70,11 +70,11 @@ class _RecordRepair:
         place = (*path, name)
         chosen = self.at(record[name], place)
         inside = (*place, INSIDE) if RepairedRecord(place, ()) in self.recipe.layouts else place
-        for one in self.recipe.repairs:
-            if one.path == path and one.field == name:
-                mine = F.substring(self.value, 1, 5).isin([make_header(number) for number in one.ids])
-                hidden = self.at(record[one.hidden], inside)
-                chosen = F.when(mine, convert_hidden(hidden, self.conversions[one])).otherwise(chosen)
+        for repair in self.recipe.repairs:
+            if repair.path == path and repair.field == name:
+                of_repair = F.substring(self.value, 1, 5).isin([make_header(number) for number in repair.ids])
+                hidden = self.at(record[repair.hidden], inside)
+                chosen = F.when(of_repair, convert_hidden(hidden, self.conversions[repair])).otherwise(chosen)
         return chosen
 
 
@@ -95,45 +95,45 @@ def _rebuild(part: Column, steps: Iterable[str], change: Callable[[Column, str],
         return F.transform(part, lambda item: change(item, "[]"))
     if set(steps) == {"{}"}:
         return F.transform_values(part, lambda _, item: change(item, "{}"))
-    made = part
+    rebuilt = part
     for step in sorted(steps):
-        made = made.withField(step, change(part[step], step))
-    return F.when(part.isNotNull(), made)
+        rebuilt = rebuilt.withField(step, change(part[step], step))
+    return F.when(part.isNotNull(), rebuilt)
 
 
-def convert_hidden(hidden: Column, found: Sequence[LeafConversion], depth: int = 0) -> Column:
+def convert_hidden(hidden: Column, conversions: Sequence[LeafConversion], depth: int = 0) -> Column:
     """The value of a hidden field, or a part of it at this depth, as the type of the field it stands for."""
-    if len(found[0].path) == depth:
-        return _convert_leaf(hidden, found[0])
+    if len(conversions[0].path) == depth:
+        return _convert_leaf(hidden, conversions[0])
     below: dict[str, list[LeafConversion]] = {}
-    for one in found:
-        below.setdefault(one.path[depth], []).append(one)
+    for conversion in conversions:
+        below.setdefault(conversion.path[depth], []).append(conversion)
     return _rebuild(hidden, below, lambda part, step: convert_hidden(part, below[step], depth + 1))
 
 
-def _convert_leaf(leaf: Column, one: LeafConversion) -> Column:
+def _convert_leaf(leaf: Column, conversion: LeafConversion) -> Column:
     """A value in the unit or with the digits of the new type.
 
     Spark reads both coarser units of an instant as the same type, and a cast gives a decimal its scale; what Spark
     reads as a plain number (times of day, nanoseconds) is counted over.
     """
-    old, new = one.old.name, one.new.name
+    old, new = conversion.old.name, conversion.new.name
     if new == "decimal":
-        return leaf.try_cast(f"{one.new}")  # of a bad row with more digits than the type has, too
+        return leaf.try_cast(f"{conversion.new}")  # of a bad row with more digits than the type has, too
     if old.startswith("time-"):
         return leaf.cast("bigint") * 1000 if new == "time-micros" else _divide_by_thousand(leaf).cast("int")
-    if one.divides:
+    if conversion.divides:
         micros = _divide_by_thousand(leaf)
         return F.expr(EPOCH) + micros * F.expr(MICROSECOND) if old in WALLS else F.timestamp_micros(micros)
-    return _count_micros(leaf, one) * 1000 if one.multiplies else leaf
+    return _count_micros(leaf, conversion) * 1000 if conversion.multiplies else leaf
 
 
 EPOCH, MICROSECOND = "TIMESTAMP_NTZ'1970-01-01 00:00:00'", "INTERVAL '0.000001' SECOND"
 """Times of no zone are counted from the one by the other: a cast from or to an instant would take the zone of the session."""
 
 
-def _count_micros(leaf: Column, one: LeafConversion) -> Column:
-    if one.old.name not in WALLS:
+def _count_micros(leaf: Column, conversion: LeafConversion) -> Column:
+    if conversion.old.name not in WALLS:
         return F.unix_micros(leaf)
     return ((leaf - F.expr(EPOCH)).cast("interval second").cast("decimal(20, 6)") * 1_000_000).cast("bigint")
 
@@ -142,8 +142,8 @@ def _divide_by_thousand(leaf: Column) -> Column:
     """A whole number's thousandth, rounded down. Spark's `/` goes through doubles, which lose a microsecond of today's
     nanoseconds.
     """
-    whole = leaf.cast("bigint")
-    return F.call_function("div", whole - F.pmod(whole, F.lit(1000)), F.lit(1000))
+    number = leaf.cast("bigint")
+    return F.call_function("div", number - F.pmod(number, F.lit(1000)), F.lit(1000))
 
 
 MOST = (2**63 - 1) // 1000
@@ -165,8 +165,8 @@ def find_lost_digits(envelope: Column, plan: DecodePlan) -> Column | None:
     return _find_leaf(envelope, plan, lambda one: _has_rest if must_be_exact(recipe, one) else None)
 
 
-def _exceeds(one: LeafConversion, leaf: Column) -> Column:
-    micros = _count_micros(leaf, one)
+def _exceeds(conversion: LeafConversion, leaf: Column) -> Column:
+    micros = _count_micros(leaf, conversion)
     return (micros > MOST) | (micros < -MOST)
 
 
@@ -178,14 +178,14 @@ def _find_leaf(envelope: Column, plan: DecodePlan, choose: Callable[[LeafConvers
     """Whether some leaf is wrong by the test that is chosen for its conversion; None where there is no test."""
     recipe = read_avro_part(plan)
     record, places = envelope[recipe.whole] if recipe.whole else envelope, list_places(recipe)
-    found = [
+    tests = [
         _any_at(record, (*place, repair.hidden, *one.path), test)
         for repair, leaves in list_conversions(recipe).items()
         for one in leaves
         if (test := choose(one)) is not None
         for place in dict.fromkeys(places[repair].values())
     ]
-    return join_conditions(found, Column.__or__) if found else None
+    return join_conditions(tests, Column.__or__) if tests else None
 
 
 def _any_at(part: Column, path: Sequence[str], test: Test) -> Column:
@@ -240,9 +240,9 @@ def _decode(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
         decoded = _decode_sealed(frame, plan, value, sealed)
     else:
         decoded = frame.withColumn(DECODED, barrier(decode_envelope(plan, value)))
-    wrong = find_wrong_text_apart(read_avro_part(plan).reader_text, F.col(DECODED))
+    wrong_text = find_wrong_text_apart(read_avro_part(plan).reader_text, F.col(DECODED))
     # A step of its own: it is asked for in several places, and each of them would be planned with all texts of the record.
-    decoded = decoded.withColumn(WRONG_TEXT, F.lit(False) if wrong is None else wrong)
+    decoded = decoded.withColumn(WRONG_TEXT, F.lit(False) if wrong_text is None else wrong_text)
     wide = find_wide_number(read_avro_part(plan).reader_text, F.col(DECODED))
     return decoded if wide is None else decoded.withColumn(WIDE_NUMBER, wide)
 
@@ -252,9 +252,9 @@ def _decode_sealed(frame: DataFrame, plan: DecodePlan, value: Column, sealed: Se
     recipe, record = read_avro_part(plan), F.col(SEALED)
     schemas = replace(recipe, writer_text=sealed.writer, reader_text=sealed.reader)
     read = frame.withColumn(SEALED, barrier(_read_payload(plan, value, schemas, sealed.seal)))
-    whole = F.struct(record.alias(recipe.whole), F.lit(_read_ending(plan)).alias(recipe.tail))
+    with_tail = F.struct(record.alias(recipe.whole), F.lit(_read_ending(plan)).alias(recipe.tail))
     # One column of all fields at a time: Spark leaves steps of more than a hundred out of whole-stage code.
-    envelope = F.when(record[sealed.sure].isNull(), decode_envelope(plan, value)).otherwise(whole)
+    envelope = F.when(record[sealed.sure].isNull(), decode_envelope(plan, value)).otherwise(with_tail)
     return read.withColumn(DECODED, barrier(envelope)).drop(SEALED)
 
 
@@ -271,18 +271,18 @@ def _read_payload(plan: DecodePlan, value: Column, schemas: AvroFormatPlan, endi
     if not schemas.union:
         # One shape: its frames are known, so the row itself is the payload and the frame its first field.
         heads = [make_header(one.schema_id) for one in plan.writers]
-        mine = F.startswith(value, F.lit(heads[0])) if len(heads) == 1 else F.substring(value, 1, 5).isin(heads)
-        return F.when(mine, from_avro(F.concat(value, F.lit(ending)), schemas.writer_text, options))
+        of_schemas = F.startswith(value, F.lit(heads[0])) if len(heads) == 1 else F.substring(value, 1, 5).isin(heads)
+        return F.when(of_schemas, from_avro(F.concat(value, F.lit(ending)), schemas.writer_text, options))
     numbers = {one.schema_id: encode_branch(schemas.branch(place)) for place, one in enumerate(plan.writers)}
     return from_avro(F.concat(map_frame_id(value, numbers), value, F.lit(ending)), schemas.writer_text, options)
 
 
-def is_good_envelope(plan: DecodePlan, made: Column) -> Column:
+def is_good_envelope(plan: DecodePlan, envelope: Column) -> Column:
     """Whether the tail of an envelope came back unharmed, all texts are UTF-8, all numbers have the digits of their decimals, all
     conversions have room, and none cuts digits.
     """
     text = read_avro_part(plan).reader_text
-    return _is_undamaged(plan, made, find_wrong_text(text, made), find_wide_number(text, made))
+    return _is_undamaged(plan, envelope, find_wrong_text(text, envelope), find_wide_number(text, envelope))
 
 
 def decode_record(plan: DecodePlan, value: Column) -> Column:
@@ -298,24 +298,24 @@ def decode_record(plan: DecodePlan, value: Column) -> Column:
     return read_envelope(fitted, F.get(good, F.lit(0)), value)
 
 
-def _is_undamaged(plan: DecodePlan, made: Column, wrong_text: Column | None, wide_number: Column | None) -> Column:
-    wrong = (wrong_text, wide_number, find_overflow(made, plan), find_lost_digits(made, plan))
-    return join_conditions([_has_tail(plan, made), *(~one for one in wrong if one is not None)], Column.__and__)
+def _is_undamaged(plan: DecodePlan, envelope: Column, wrong_text: Column | None, wide_number: Column | None) -> Column:
+    faults = (wrong_text, wide_number, find_overflow(envelope, plan), find_lost_digits(envelope, plan))
+    return join_conditions([_has_tail(plan, envelope), *(~one for one in faults if one is not None)], Column.__and__)
 
 
-def _has_tail(plan: DecodePlan, made: Column) -> Column:
-    return made[read_avro_part(plan).tail].eqNullSafe(F.lit(_read_ending(plan)))
+def _has_tail(plan: DecodePlan, envelope: Column) -> Column:
+    return envelope[read_avro_part(plan).tail].eqNullSafe(F.lit(_read_ending(plan)))
 
 
 def _read_ending(plan: DecodePlan) -> float:
     """The bytes behind a payload as the tail of an envelope has them."""
-    found: float = unpack("<d", make_ending_bytes(plan))[0]
-    return found
+    ending: float = unpack("<d", make_ending_bytes(plan))[0]
+    return ending
 
 
-def read_envelope(plan: DecodePlan, made: Column, value: Column) -> Column:
+def read_envelope(plan: DecodePlan, envelope: Column, value: Column) -> Column:
     """The record inside an envelope; `value` is the frame."""
-    record = remove_hidden_fields(made, plan, value)
+    record = remove_hidden_fields(envelope, plan, value)
     return record.try_cast(plan.engine_type) if has_wide_decimals(read_avro_part(plan).reader_text) else record
 
 
@@ -339,12 +339,12 @@ def _find_code(plan: DecodePlan, value: Column) -> Column:
     """MALFORMED where nothing came back, or a value that is none; INVALID where a value does not fit its column, or would lose digits;
     TRAILING where the tail is somewhere else.
     """
-    made = F.col(DECODED)
+    envelope = F.col(DECODED)
     code = F.when(
-        made[read_avro_part(plan).tail].isNull(), F.when(_is_unfit(plan, value), "INVALID").otherwise("MALFORMED")
+        envelope[read_avro_part(plan).tail].isNull(), F.when(_is_unfit(plan, value), "INVALID").otherwise("MALFORMED")
     )
     # A whole payload whose texts are good is bad for a conversion alone: that has no room for the value, or no place for its digits.
-    return code.when(F.col(WRONG_TEXT), "MALFORMED").when(_has_tail(plan, made), "INVALID").otherwise("TRAILING")
+    return code.when(F.col(WRONG_TEXT), "MALFORMED").when(_has_tail(plan, envelope), "INVALID").otherwise("TRAILING")
 
 
 def _is_unfit(plan: DecodePlan, value: Column) -> Column:
@@ -355,20 +355,22 @@ def _is_unfit(plan: DecodePlan, value: Column) -> Column:
 
 def _find_message(plan: DecodePlan, value: Column) -> Column:
     """Where a value is that does not fit its column; null for other rows."""
-    recipe, made = read_avro_part(plan), F.col(DECODED)
-    found = F.lit(None).cast("string")
+    recipe, decoded = read_avro_part(plan), F.col(DECODED)
+    message = F.lit(None).cast("string")
     if strip_limits(recipe.reader_text):
         text = strip_to_limits(recipe.reader_text, recipe.tail)
         envelope = decode_envelope(plan, value, text)
         # The fields alone that have limits may be read where the payload is not, so the code's own condition is asked too.
-        wrong = made[recipe.tail].isNull() & _is_unfit(plan, value) & _has_tail(plan, envelope)
+        is_unfit = decoded[recipe.tail].isNull() & _is_unfit(plan, value) & _has_tail(plan, envelope)
         wide = _read_wide_number(plan)
-        wrong = wrong if wide is None else wrong | (wide & ~F.col(WRONG_TEXT) & _has_tail(plan, made))
-        found = F.when(wrong, name_unfit(recipe.reader_text, recipe.tail, envelope))
-    overflow = find_overflow(made, fit_plan(plan))
+        is_unfit = is_unfit if wide is None else is_unfit | (wide & ~F.col(WRONG_TEXT) & _has_tail(plan, decoded))
+        message = F.when(is_unfit, name_unfit(recipe.reader_text, recipe.tail, envelope))
+    overflow = find_overflow(decoded, fit_plan(plan))
     if overflow is None:
-        return found
-    return F.coalesce(found, F.when(overflow & ~F.col(WRONG_TEXT) & _has_tail(plan, made), explain_overflow(recipe)))
+        return message
+    return F.coalesce(
+        message, F.when(overflow & ~F.col(WRONG_TEXT) & _has_tail(plan, decoded), explain_overflow(recipe))
+    )
 
 
 def _is_well_formed(plan: DecodePlan, value: Column) -> Column:

@@ -59,16 +59,16 @@ HAVE_TIMES = re.compile(r"\bTIMESTAMP(_NTZ)?\b")
 
 def _decode(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
     value, recipe = F.col(column), _read_json_part(plan)
-    made = [_read(plan, value, one).alias(one.column or ONE) for one in _list_kinds(plan)]
-    made.append(map_frame_id(value, {one.schema_id: True for one in plan.writers}).alias(MINE))
+    parts = [_read(plan, value, one).alias(one.column or ONE) for one in _list_kinds(plan)]
+    parts.append(map_frame_id(value, {one.schema_id: True for one in plan.writers}).alias(MINE))
     if recipe.rest:
-        made.append(_read_rest(plan, _read_text(value)).alias(REST))
+        parts.append(_read_rest(plan, _read_text(value)).alias(REST))
     if HAVE_TIMES.search(plan.engine_type):
-        made.append(_read_text(value).rlike(MANY_SECONDS).alias(LARGE))
+        parts.append(_read_text(value).rlike(MANY_SECONDS).alias(LARGE))
     if recipe.checks:
         frame = frame.withColumn(WRONG, _make_validator(recipe)(value))
-        made.append(F.col(WRONG).alias(WRONG))
-    decoded = frame.withColumn(DECODED, barrier(F.struct(*made)))
+        parts.append(F.col(WRONG).alias(WRONG))
+    decoded = frame.withColumn(DECODED, barrier(F.struct(*parts)))
     if not _reads_again(plan):
         return decoded
     refused = F.when(F.col(DECODED)[MINE] & ~_is_readable(plan), value)
@@ -90,13 +90,13 @@ def _make_second_reader(plan: DecodePlan) -> Callable[[Column], Column]:
     def read(frames: Iterator[pa.Array]) -> Iterator[pa.Array]:
         kind = kind_of(inner)
         row = make_row_reader(inner)
-        for one in frames:
-            if one.null_count == len(one):
-                yield pa.nulls(len(one), pa.struct([(PARTS[0], kind), *((name, pa.string()) for name in PARTS[1:])]))
+        for batch in frames:
+            if batch.null_count == len(batch):
+                yield pa.nulls(len(batch), pa.struct([(PARTS[0], kind), *((name, pa.string()) for name in PARTS[1:])]))
                 continue
-            found = collect_rows(map(row, list_frames(one)), kind)
-            parts = [found.record, found.code, found.said]
-            yield pa.StructArray.from_arrays(parts, names=PARTS, mask=one.is_null())
+            rows = collect_rows(map(row, list_frames(batch)), kind)
+            parts = [rows.record, rows.code, rows.said]
+            yield pa.StructArray.from_arrays(parts, names=PARTS, mask=batch.is_null())
 
     return cast("Callable[[Column], Column]", arrow_udf(read, StructType(fields)))  # type: ignore[call-overload]  # as below
 
@@ -106,8 +106,8 @@ def _make_validator(plan_part: JsonFormatPlan) -> Callable[[Column], Column]:
 
     def wrong(frames: Iterator[pa.Array]) -> Iterator[pa.Array]:
         check = make_checker(plan_part)
-        for one in frames:
-            yield pa.array([check(each) for each in list_frames(one)], pa.string())
+        for batch in frames:
+            yield pa.array([check(each) for each in list_frames(batch)], pa.string())
 
     return cast("Callable[[Column], Column]", arrow_udf(wrong, "string"))  # type: ignore[call-overload]  # its stub forgets words
 
@@ -117,10 +117,12 @@ def _read_rest(plan: DecodePlan, text: Column) -> Column:
     kinds = dict(plan.columns)
     names = [F.lit(name) for name in kinds if name != _read_json_part(plan).rest]
     members = F.try_parse_json(text).try_cast("MAP<STRING, VARIANT>")
-    others = F.map_filter(members, lambda name, _: ~F.array_contains(F.array(*names), name)) if names else members
+    other_members = (
+        F.map_filter(members, lambda name, _: ~F.array_contains(F.array(*names), name)) if names else members
+    )
     if kinds[_read_json_part(plan).rest] == "VARIANT":
-        return F.to_variant_object(others)
-    return F.transform_values(others, lambda _, one: F.to_json(one))
+        return F.to_variant_object(other_members)
+    return F.transform_values(other_members, lambda _, one: F.to_json(one))
 
 
 def _read_text(value: Column) -> Column:
@@ -130,10 +132,10 @@ def _read_text(value: Column) -> Column:
 def _read(plan: DecodePlan, value: Column, kind: JsonKind) -> Column:
     """The columns of a record and `CORRUPT`, for the rows of a kind's ids; null for all others."""
     ids = set(kind.ids)
-    mine = map_frame_id(value, {one.schema_id: True for one in plan.writers if one.schema_id in ids})
+    of_kind = map_frame_id(value, {one.schema_id: True for one in plan.writers if one.schema_id in ids})
     # Bytes that are no UTF-8 would become replacement signs, and those a good row. What is null stays null all the way:
     # a condition around the whole would take the text out of the frame once for the condition and once for the value.
-    readable = F.concat(F.lit(BEFORE), F.try_validate_utf8(_read_text(F.when(mine, value))), F.lit(BEHIND))
+    readable = F.concat(F.lit(BEFORE), F.try_validate_utf8(_read_text(F.when(of_kind, value))), F.lit(BEHIND))
     return F.from_json(readable, f"STRUCT<{BOTH}: MAP<STRING, ARRAY<{kind.type}>>, {CORRUPT}: STRING>", READ)
 
 
@@ -153,21 +155,21 @@ def _list_kinds(plan: DecodePlan) -> tuple[JsonKind, ...]:
 def _is_readable(plan: DecodePlan) -> Column:
     """Whether a row is one value of its columns' types and nothing else."""
     read = [_is_one_value(one, F.col(DECODED)[one.column or ONE]) for one in _list_kinds(plan)]
-    found = join_conditions(read, Column.__or__)
-    return found & ~F.col(DECODED)[LARGE] if HAVE_TIMES.search(plan.engine_type) else found
+    is_readable = join_conditions(read, Column.__or__)
+    return is_readable & ~F.col(DECODED)[LARGE] if HAVE_TIMES.search(plan.engine_type) else is_readable
 
 
 def _is_one_value(kind: JsonKind, part: Column) -> Column:
     """Whether the payload was one value and nothing else; null may be one only where a document need not be an object."""
     both = part[BOTH]
-    one = (
+    is_single = (
         part.isNotNull()
         & part[CORRUPT].isNull()
         & (F.size(both) == 2)
         & F.try_element_at(both, F.lit(END)).isNotNull()
         & (F.size(_read_items(part)) == 1)
     )
-    return one if kind.whole else one & _read_item(part).isNotNull()
+    return is_single if kind.whole else is_single & _read_item(part).isNotNull()
 
 
 def _read_items(part: Column) -> Column:
@@ -194,12 +196,12 @@ def _read_record(plan: DecodePlan, value: Column) -> Column:
     del value
     recipe = _read_json_part(plan)
     parts = [_read_item(F.col(DECODED)[one.column or ONE]) for one in _list_kinds(plan)]
-    found = parts[0]
+    record = parts[0]
     if recipe.kinds:
-        found = F.struct(*(part.alias(one.column) for one, part in zip(recipe.kinds, parts, strict=True)))
+        record = F.struct(*(part.alias(one.column) for one, part in zip(recipe.kinds, parts, strict=True)))
     if _reads_again(plan):
-        found = F.when(_is_read_again(plan), F.col(AGAIN)["record"]).otherwise(found)
-    return found.withField(quote_name(recipe.rest), F.col(DECODED)[REST]) if recipe.rest else found
+        record = F.when(_is_read_again(plan), F.col(AGAIN)["record"]).otherwise(record)
+    return record.withField(quote_name(recipe.rest), F.col(DECODED)[REST]) if recipe.rest else record
 
 
 def _find_code(plan: DecodePlan, value: Column) -> Column:
@@ -210,10 +212,10 @@ def _find_code(plan: DecodePlan, value: Column) -> Column:
 
 def _find_message(plan: DecodePlan, value: Column) -> Column:
     del value
-    made = F.col(DECODED)
+    decoded = F.col(DECODED)
     sentence = F.coalesce(F.col(AGAIN)["said"], F.lit(WRONG_VALUE)) if _reads_again(plan) else F.lit(WRONG_VALUE)
-    broken = F.when(made[MINE] & ~_is_readable(plan), sentence)
-    return broken.otherwise(made[WRONG]) if _read_json_part(plan).checks else broken
+    broken = F.when(decoded[MINE] & ~_is_readable(plan), sentence)
+    return broken.otherwise(decoded[WRONG]) if _read_json_part(plan).checks else broken
 
 
 SPARK_JSON = DecodeEngine(_decode, _is_good, _read_record, _find_code, _find_message)

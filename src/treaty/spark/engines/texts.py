@@ -42,12 +42,12 @@ def find_wrong_text_apart(reader_text: str, value: Column) -> Column | None:
     reader = parse_avro(reader_text)
     texts = _TextCollector(reader.names)
     texts.add(reader.root, value)
-    wrong = texts.condition(FEW_APART)
-    if wrong is None or len(texts.texts) + len(texts.lists) <= FEW:
+    condition = texts.condition(FEW_APART)
+    if condition is None or len(texts.texts) + len(texts.lists) <= FEW:
         return texts.condition()
     # The test comes first: Spark takes the record out of its envelope once for all texts of what is computed in any case,
     # and for each anew in what may be left out. Where nothing was decoded, no text is wrong: no good row pays for leaving.
-    return F.when(wrong, F.lit(True)).when(value.isNull(), leave_whole_stage()).otherwise(F.lit(False))
+    return F.when(condition, F.lit(True)).when(value.isNull(), leave_whole_stage()).otherwise(F.lit(False))
 
 
 def _test_texts(node: AvroType, names: Mapping[str, NamedType], value: Column) -> Column | None:
@@ -69,9 +69,9 @@ class _TextCollector:
         """Collect the texts of a value of this type."""
         match node:
             case AvroReference():
-                found = self.names[node.full]
-                if isinstance(found, AvroRecord):
-                    self.add(found, value)
+                named_type = self.names[node.full]
+                if isinstance(named_type, AvroRecord):
+                    self.add(named_type, value)
             case AvroRecord():
                 for member in node.fields:
                     self.add(member.type, value[member.name])
@@ -84,8 +84,8 @@ class _TextCollector:
                 parts = [one for one in node.branches if not is_null(one)]
                 named = members(node, self.names)
                 if named is not None:
-                    for one, name in zip(parts, named, strict=True):
-                        self.add(one, value[name])
+                    for part, name in zip(parts, named, strict=True):
+                        self.add(part, value[name])
                 elif parts:
                     self.add(parts[-1], value)
             case AvroPrimitive():
@@ -101,17 +101,17 @@ class _TextCollector:
         """
         match node:
             case AvroReference():
-                found = self.names[node.full]
-                if isinstance(found, AvroRecord):
-                    self._add_fields_of_items(found, items, has_null=has_null)
+                named_type = self.names[node.full]
+                if isinstance(named_type, AvroRecord):
+                    self._add_fields_of_items(named_type, items, has_null=has_null)
             case AvroRecord():
                 self._add_fields_of_items(node, items, has_null=has_null)
             case AvroUnion():
                 parts = [one for one in node.branches if not is_null(one)]
                 named = members(node, self.names)
                 if named is not None:
-                    for one, name in zip(parts, named, strict=True):
-                        self._add_items(one, items[name], has_null=True)
+                    for part, name in zip(parts, named, strict=True):
+                        self._add_items(part, items[name], has_null=True)
                 elif parts:
                     self._add_items(parts[-1], items, has_null=True)
             case AvroPrimitive():
@@ -128,16 +128,16 @@ class _TextCollector:
 
     def _add_test(self, node: AvroType, items: Column) -> None:
         """Collect a test of the items of a list, one by one."""
-        found: list[Column] = []
+        item_tests: list[Column] = []
 
         def test(item: Column) -> Column:
-            made = _test_texts(node, self.names, item)
-            found.extend([] if made is None else [made])
-            return F.lit(False) if made is None else made
+            item_test = _test_texts(node, self.names, item)
+            item_tests.extend([] if item_test is None else [item_test])
+            return F.lit(False) if item_test is None else item_test
 
-        made = F.coalesce(F.exists(items, test), F.lit(False))
-        if found:
-            self.tests.append(made)
+        is_wrong = F.coalesce(F.exists(items, test), F.lit(False))
+        if item_tests:
+            self.tests.append(is_wrong)
 
     def condition(self, few: int = FEW) -> Column | None:
         """Whether one of the texts is no UTF-8; None where there is none. Up to so many `few` are tested one by one."""

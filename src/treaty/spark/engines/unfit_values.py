@@ -38,10 +38,10 @@ def name_unfit(reader_text: str, tail: str, envelope: Column) -> Column:
     reader, bare = parse_avro(reader_text), parse_avro(strip_limits(reader_text))
     leaves = _LeafLists(reader, bare, tail)
 
-    def name_first(made: Column) -> Column:
-        listed = leaves.list_values(reader.root, bare.root, made, "")
-        found = F.filter(listed, lambda one: _is_unfit(one, leaves.limits))
-        return F.get(F.transform(found, lambda one: _explain(one, leaves.limits)), F.lit(0))
+    def name_first(record: Column) -> Column:
+        listed = leaves.list_values(reader.root, bare.root, record, "")
+        unfit = F.filter(listed, lambda one: _is_unfit(one, leaves.limits))
+        return F.get(F.transform(unfit, lambda one: _explain(one, leaves.limits)), F.lit(0))
 
     return F.get(F.transform(F.array(envelope), name_first), F.lit(0))
 
@@ -141,27 +141,27 @@ def _make_entry(place: int, part: Column, path: Column | str) -> Column:
     return F.struct(path if isinstance(path, Column) else F.lit(path), F.lit(place), value)
 
 
-def _is_unfit(one: Column, limits: Sequence[AvroLogicalType]) -> Column:
+def _is_unfit(leaf: Column, limits: Sequence[AvroLogicalType]) -> Column:
     """Whether a leaf does not fit: hex digits are compared as texts, those of negative numbers behind as many F as make them alike."""
     bounds = [10**limit.precision for limit in limits]
-    most = _pick_text([f"{bound:X}" for bound in bounds], one)
-    least = _pick_text([f"{16 ** (len(f'{bound:X}') + 1) - bound:X}" for bound in bounds], one)
-    value = one[VALUE]
+    highest = _pick_text([f"{bound:X}" for bound in bounds], leaf)
+    lowest = _pick_text([f"{16 ** (len(f'{bound:X}') + 1) - bound:X}" for bound in bounds], leaf)
+    value = leaf[VALUE]
     digits, rest = F.regexp_replace(value, "^0+", ""), F.regexp_replace(value, "^F+", "")
-    above = (F.length(digits) > F.length(most)) | ((F.length(digits) == F.length(most)) & (digits >= most))
-    below = (F.length(rest) >= F.length(least)) | (F.lpad(rest, F.length(least), F.lit("F")) <= least)
+    above = (F.length(digits) > F.length(highest)) | ((F.length(digits) == F.length(highest)) & (digits >= highest))
+    below = (F.length(rest) >= F.length(lowest)) | (F.lpad(rest, F.length(lowest), F.lit("F")) <= lowest)
     outside = F.when(value == "", F.lit(True)).when(F.substring(value, 1, 1) >= "8", below).otherwise(above)
     late = F.abs(value.cast("decimal(20, 0)")) > MOST_MILLIS
-    return F.coalesce(F.when(one[PLACE] == 0, late).otherwise(outside), F.lit(False))
+    return F.coalesce(F.when(leaf[PLACE] == 0, late).otherwise(outside), F.lit(False))
 
 
-def _pick_text(texts: Sequence[str], one: Column) -> Column:
+def _pick_text(texts: Sequence[str], leaf: Column) -> Column:
     """The text for the limit of a leaf; null for a time."""
-    return F.get(F.array(*(F.lit(text) for text in ("", *texts))), one[PLACE])
+    return F.get(F.array(*(F.lit(text) for text in ("", *texts))), leaf[PLACE])
 
 
-def _explain(one: Column, limits: Sequence[AvroLogicalType]) -> Column:
-    path, value = one[PATH], one[VALUE]
+def _explain(leaf: Column, limits: Sequence[AvroLogicalType]) -> Column:
+    path, value = leaf[PATH], leaf[VALUE]
     short = F.concat(F.substring(path, 1, SHOWN_PATH), F.lit("…"))
     where = F.when(F.length(path) > SHOWN_PATH, short).when(path == "", "/").otherwise(path)
     filler = F.when(F.substring(value, 1, 1) >= "8", "F").otherwise("0")
@@ -172,7 +172,7 @@ def _explain(one: Column, limits: Sequence[AvroLogicalType]) -> Column:
         .when(size <= SHOWN, F.concat(F.lit("0x"), F.lower(value)))
         .otherwise(F.concat(F.lit("a number of "), size.cast("bigint"), F.lit(" bytes")))
     )
-    limit = _pick_text([str(one) for one in limits], one)
+    limit = _pick_text([str(one) for one in limits], leaf)
     digits = F.concat(number, F.lit(" has not the digits of "), limit, F.lit(" without its point"))
     late = F.concat(value, F.lit(" milliseconds are beyond 64 bits of microseconds"))
-    return F.concat(where, F.lit(": "), F.when(one[PLACE] == 0, late).otherwise(digits))
+    return F.concat(where, F.lit(": "), F.when(leaf[PLACE] == 0, late).otherwise(digits))

@@ -29,9 +29,9 @@ def _decode(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
         kind = kind_of(plan)
         read, cells = reader_of(plan, kind), FrameSplitter.of(kind)
         for part in (one for batch in batches for one in cells.split(batch, column)):
-            found = read(part.column(column))
-            made = pa.StructArray.from_arrays([found.record, found.code, found.said], names=PARTS)
-            yield pa.RecordBatch.from_arrays([*part.columns, made], names=names)
+            decoded = read(part.column(column))
+            struct = pa.StructArray.from_arrays([decoded.record, decoded.code, decoded.said], names=PARTS)
+            yield pa.RecordBatch.from_arrays([*part.columns, struct], names=names)
 
     return frame.mapInArrow(work, target)
 

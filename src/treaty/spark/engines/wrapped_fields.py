@@ -70,8 +70,8 @@ def wrap_fields(plan: AvroFormatPlan) -> AvroFormatPlan:
         new[record.full] = replace(record, fields=tuple(_move_default(one, reader, chosen) for one in record.fields))
     for full, names in chosen.items():
         for name in sorted(names):
-            made = [_wrap(old, one.full, name, "w") for one in partners[full] if name in _list_names(one)]
-            _wrap(new, full, name, "r", tuple(made))
+            wrapped = [_wrap(old, one.full, name, "w") for one in partners[full] if name in _list_names(one)]
+            _wrap(new, full, name, "r", tuple(wrapped))
     moved, layouts, defaults = _move_paths(plan, reader, chosen)
     return replace(
         plan,
@@ -95,21 +95,21 @@ def _list_names(record: AvroRecord) -> set[str]:
 def _pair_records(reader: AvroSchema, writer: AvroSchema) -> dict[str, list[AvroRecord]]:
     """The records of the writers that each record of the reader is read from."""
     envelopes = writer.root.branches if isinstance(writer.root, AvroUnion) else (writer.root,)
-    found = {one.full: [writer.names.get(alias) for alias in one.aliases] for one in _list_records(reader)}
+    writers = {one.full: [writer.names.get(alias) for alias in one.aliases] for one in _list_records(reader)}
     for full, again in writer.names.items():
-        if (name := AGAIN.fullmatch(full)) and name[1] in found:
-            found[name[1]].append(again)
+        if (name := AGAIN.fullmatch(full)) and name[1] in writers:
+            writers[name[1]].append(again)
     if isinstance(reader.root, AvroReference):
-        found[reader.root.full] = [writer.names[one.full] for one in envelopes if isinstance(one, AvroReference)]
-    return {full: [one for one in some if isinstance(one, AvroRecord)] for full, some in found.items()}
+        writers[reader.root.full] = [writer.names[one.full] for one in envelopes if isinstance(one, AvroReference)]
+    return {full: [one for one in some if isinstance(one, AvroRecord)] for full, some in writers.items()}
 
 
 def _choose(reader: AvroSchema, full: str, writers: Iterable[AvroRecord]) -> frozenset[str]:
     """The fields of a reader's record whose defaults are needed, and not made as they are meant."""
     record = reader.names[full]
     names = _list_wrong(reader, record) if isinstance(record, AvroRecord) else set()
-    kept = [_list_names(one) for one in writers] if names else []
-    return frozenset(name for name in names if any(name not in one for one in kept))
+    names_of_writers = [_list_names(one) for one in writers] if names else []
+    return frozenset(name for name in names if any(name not in one for one in names_of_writers))
 
 
 def _list_wrong(reader: AvroSchema, record: AvroRecord) -> set[str]:
@@ -154,10 +154,10 @@ def _move_value(value: Any, side: AvroSide, chosen: Chosen) -> Any:
         return {key: _move_value(one, side.at(solid.values), chosen) for key, one in value.items()}
     if not isinstance(solid, AvroRecord):
         return value
-    mine = chosen.get(solid.full, frozenset())
-    given = [one for one in solid.fields if one.name in value]
-    made = {one.name: _move_value(value[one.name], side.at(one.type), chosen) for one in given}
-    return {name: {INSIDE: one} if name in mine else one for name, one in made.items()}
+    chosen_names = chosen.get(solid.full, frozenset())
+    fields = [one for one in solid.fields if one.name in value]
+    moved = {one.name: _move_value(value[one.name], side.at(one.type), chosen) for one in fields}
+    return {name: {INSIDE: one} if name in chosen_names else one for name, one in moved.items()}
 
 
 def _move_paths(
@@ -167,19 +167,23 @@ def _move_paths(
     defaults of wrapped fields.
     """
     hidden = {(one.path, one.hidden) for one in plan.repairs}
-    found: list[tuple[Path, Path, AvroRecord]] = []
+    paths: list[tuple[Path, Path, AvroRecord]] = []
     unions: dict[Path, Path] = {}
 
     def walk(node: AvroType, old: Path, new: Path) -> None:
         match node:
             case AvroReference() if isinstance(record := reader.names[node.full], AvroRecord):
-                shown = tuple(
+                visible = tuple(
                     one for one in record.fields if (old, one.name) not in hidden and (old or one.name != plan.tail)
                 )
-                found.append((old, new, replace(record, fields=shown)))
-                mine = chosen.get(record.full, frozenset())
-                for one in shown:
-                    walk(one.type, (*old, one.name), (*new, one.name, *([INSIDE] if one.name in mine else [])))
+                paths.append((old, new, replace(record, fields=visible)))
+                chosen_names = chosen.get(record.full, frozenset())
+                for field in visible:
+                    walk(
+                        field.type,
+                        (*old, field.name),
+                        (*new, field.name, *([INSIDE] if field.name in chosen_names else [])),
+                    )
             case AvroArray():
                 walk(node.items, (*old, "[]"), (*new, "[]"))
             case AvroMap():
@@ -194,13 +198,13 @@ def _move_paths(
     envelope = reader.resolve(reader.root)
     assert isinstance(envelope, AvroRecord)
     walk(next((one.type for one in envelope.fields if one.name == plan.whole), reader.root), (), ())
-    moved = {old: new for old, new, _ in found} | unions
-    wrapped = {(*new, name): (record, name) for _, new, record in found for name in sorted(chosen.get(record.full, ()))}
+    moved = {old: new for old, new, _ in paths} | unions
+    wrapped = {(*new, name): (record, name) for _, new, record in paths for name in sorted(chosen.get(record.full, ()))}
     below = (*wrapped, *(moved[one.path] for one in plan.repairs), *(moved[one.path] for one in plan.cuts))
     needed = {one[:end] for one in below for end in range(len(one) + 1)}
-    layouts = (*_lay_out(found, needed), *(RepairedRecord(one, ()) for one in wrapped))
-    known = {**reader.names} | {record.full: record for _, _, record in found}
-    bare = replace(reader, names={full: replace(one, aliases=()) for full, one in known.items()})
+    layouts = (*_lay_out(paths, needed), *(RepairedRecord(one, ()) for one in wrapped))
+    records = {**reader.names} | {record.full: record for _, _, record in paths}
+    bare = replace(reader, names={full: replace(one, aliases=()) for full, one in records.items()})
     defaults = (_state_default(path, record, name, bare) for path, (record, name) in wrapped.items())
     return moved, layouts, tuple(defaults)
 
@@ -221,7 +225,7 @@ def _free_name(full: str, names: Container[str]) -> str:
     return full
 
 
-def _lay_out(found: Iterable[tuple[Path, Path, AvroRecord]], needed: set[Path]) -> Iterator[RepairedRecord]:
-    for _, new, record in found:
+def _lay_out(paths: Iterable[tuple[Path, Path, AvroRecord]], needed: set[Path]) -> Iterator[RepairedRecord]:
+    for _, new, record in paths:
         if new in needed:
             yield RepairedRecord(new, tuple(one.name for one in record.fields))

@@ -122,9 +122,9 @@ class UnresolvedSchemasError(RuntimeError):
     """Schemas of a batch that registries can't give now; the batch has written nothing, and comes again."""
 
     def __init__(self, number: int, schemas: ResolvedSchemas) -> None:
-        shown = "; ".join(f"{one.uri}: {one.error}" for one in schemas.unavailable[:3])
+        listed = "; ".join(f"{one.uri}: {one.error}" for one in schemas.unavailable[:3])
         super().__init__(
-            f"batch {number} waits for {len(schemas.unavailable)} schemas that registries can't give now: {shown}"
+            f"batch {number} waits for {len(schemas.unavailable)} schemas that registries can't give now: {listed}"
         )
 
 
@@ -212,11 +212,11 @@ class _EventRun:
 
     def batch(self, frame: DataFrame, number: int) -> None:
         """Validate, shred and write one batch."""
-        mine = self.pipeline
+        pipeline = self.pipeline
         schemas, plan = self._resolve(frame, number)
-        rows = validate_rows(frame.select(*mine.keep, *mine.columns), schemas, mine.options).persist()
-        events = ValidatedEvents(rows, schemas, mine.options)
-        shredded = ShreddedEvents(shred_rows(events.good, schemas, plan, mine.options).persist(), plan)
+        rows = validate_rows(frame.select(*pipeline.keep, *pipeline.columns), schemas, pipeline.options).persist()
+        events = ValidatedEvents(rows, schemas, pipeline.options)
+        shredded = ShreddedEvents(shred_rows(events.good, schemas, plan, pipeline.options).persist(), plan)
         try:
             report = self._count(rows, shredded, number, schemas)
             self._write_good(shredded, number)
@@ -246,8 +246,8 @@ class _EventRun:
         schemas = resolve_schemas(self.resolver, named, depth=self.resolver.depth, patience=self.pipeline.patience)
         if schemas.unavailable:
             raise UnresolvedSchemasError(number, schemas)
-        known = None if store.last is None else store.last[2]
-        plan = make_shred_plan(self.resolver, schemas, known, without=self.pipeline.envelopes)
+        last_plan = None if store.last is None else store.last[2]
+        plan = make_shred_plan(self.resolver, schemas, last_plan, without=self.pipeline.envelopes)
         store.store(number, schemas, plan)
         return schemas, plan
 
@@ -255,32 +255,34 @@ class _EventRun:
         self, rows: DataFrame, shredded: ShreddedEvents, number: int, schemas: ResolvedSchemas
     ) -> EventBatchReport:
         invalid, unasked = F.col(FAILURES).isNotNull(), F.coalesce(is_unresolved(), F.lit(False))
-        seen = rows.agg(F.count(F.lit(1)), F.count_if(invalid), F.count_if(unasked)).first()
+        counted = rows.agg(F.count(F.lit(1)), F.count_if(invalid), F.count_if(unasked)).first()
         unfit = shredded.rows.agg(F.count_if(F.col(FAILURES).isNotNull())).first()
-        assert seen is not None
+        assert counted is not None
         assert unfit is not None
-        if seen[2]:
-            message = f"batch {number} has {seen[2]} events whose schemas were not found before: its source gives other rows each time"
+        if counted[2]:
+            message = f"batch {number} has {counted[2]} events whose schemas were not found before: its source gives other rows each time"
             raise PipelineError(message)
-        bad = seen[1] + unfit[0]
-        return EventBatchReport(number, seen[0], seen[0] - bad, bad, schemas)
+        bad = counted[1] + unfit[0]
+        return EventBatchReport(number, counted[0], counted[0] - bad, bad, schemas)
 
     def _write_good(self, shredded: ShreddedEvents, number: int) -> None:
-        mine, target = self.pipeline, self.pipeline.good_table
+        pipeline, target = self.pipeline, self.pipeline.good_table
         if MODEL not in target.place:
-            rows = shredded.good.drop(*mine.columns)
+            rows = shredded.good.drop(*pipeline.columns)
             # Until an event has a part, and without columns to keep, there is nothing that a table could hold.
             if rows.columns:
                 tables.append(rows, target, WriteId(f"{self._writer}/good", number))
             return
-        for one in shredded.plan.columns:
-            table = LakeTable(target.place.replace(MODEL, one.name), target.format, target.partitions)
-            tables.append(shredded.table(one.name, mine.keep), table, WriteId(f"{self._writer}/{one.name}", number))
+        for column in shredded.plan.columns:
+            table = LakeTable(target.place.replace(MODEL, column.name), target.format, target.partitions)
+            tables.append(
+                shredded.table(column.name, pipeline.keep), table, WriteId(f"{self._writer}/{column.name}", number)
+            )
 
     def _write_bad(self, bad: DataFrame, number: int) -> None:
-        mine = self.pipeline
-        rows = to_snowplow_bad_rows(bad) if mine.bad_rows == "snowplow" else bad
-        tables.append(rows, mine.bad_table, WriteId(f"{self._writer}/bad", number))
+        pipeline = self.pipeline
+        rows = to_snowplow_bad_rows(bad) if pipeline.bad_rows == "snowplow" else bad
+        tables.append(rows, pipeline.bad_table, WriteId(f"{self._writer}/bad", number))
 
     @property
     def _writer(self) -> str:

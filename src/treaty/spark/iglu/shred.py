@@ -42,9 +42,9 @@ class ShreddedEvents:
 
     def table(self, column: str, keep: Iterable[str] = ()) -> DataFrame:
         """The parts in one of the plan's columns as rows of their own, beside the columns to `keep` of their event."""
-        kept = [F.col(quote_name(one)) for one in keep]
-        parts = self.good.select(*kept, F.explode(quote_name(column)).alias(column))
-        return parts.select(*kept, f"{quote_name(column)}.*")
+        kept_columns = [F.col(quote_name(one)) for one in keep]
+        parts = self.good.select(*kept_columns, F.explode(quote_name(column)).alias(column))
+        return parts.select(*kept_columns, f"{quote_name(column)}.*")
 
 
 def shred(
@@ -71,10 +71,10 @@ def shred(
 def _require_validated(columns: Iterable[str] | str, validated: tuple[str, ...]) -> tuple[str, ...]:
     """The columns as a tuple. Raises `PlanError` for a column that was not validated."""
     names = (columns,) if isinstance(columns, str) else tuple(columns)
-    others = [name for name in names if name not in validated]
-    if others:
+    unvalidated = [name for name in names if name not in validated]
+    if unvalidated:
         raise PlanError(
-            f"the column {others[0]!r} was not validated, only {', '.join(validated)}: "
+            f"the column {unvalidated[0]!r} was not validated, only {', '.join(validated)}: "
             "name it in columns= of validate_self_describing"
         )
     return names
@@ -82,9 +82,9 @@ def _require_validated(columns: Iterable[str] | str, validated: tuple[str, ...])
 
 def shred_rows(frame: DataFrame, schemas: ResolvedSchemas, plan: ShredPlan, options: EventOptions) -> DataFrame:
     """A frame of good events with the columns of a plan and `FAILURES`."""
-    taken = sorted({one.name for one in plan.columns} & set(frame.columns))
-    if taken:
-        raise PlanError(f"the frame has columns that shredding makes: {', '.join(taken)}; rename them")
+    clashing = sorted({one.name for one in plan.columns} & set(frame.columns))
+    if clashing:
+        raise PlanError(f"the frame has columns that shredding makes: {', '.join(clashing)}; rename them")
     fields = [StructField(one.name, DataType.fromDDL(f"ARRAY<{type_ddl(one.type)}>")) for one in plan.columns]
     target = StructType([*frame.schema.fields, *fields, failures_field(options)])
     names = target.names
@@ -92,7 +92,7 @@ def shred_rows(frame: DataFrame, schemas: ResolvedSchemas, plan: ShredPlan, opti
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         shredder = EventShredder(schemas, plan, options)
         for batch in batches:
-            made, failures = shredder.shred([batch.column(one) for one in options.columns])
-            yield pa.RecordBatch.from_arrays([*batch.columns, *made, failures], names=names)
+            shredded, failures = shredder.shred([batch.column(one) for one in options.columns])
+            yield pa.RecordBatch.from_arrays([*batch.columns, *shredded, failures], names=names)
 
     return frame.mapInArrow(work, target)

@@ -90,11 +90,11 @@ def find_schemas(frame: DataFrame, columns: Iterable[str]) -> frozenset[str]:
     """
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = sorted(gather_schemas(batches, IGLU_BATCH_SCHEMAS))
-        yield pa.RecordBatch.from_pydict({"names": pa.array([found], pa.list_(pa.string()))})
+        names = sorted(gather_schemas(batches, IGLU_BATCH_SCHEMAS))
+        yield pa.RecordBatch.from_pydict({"names": pa.array([names], pa.list_(pa.string()))})
 
-    found = frame.select(*(F.col(quote_name(one)) for one in columns)).mapInArrow(work, "names ARRAY<STRING>")
-    return frozenset(chain.from_iterable(row["names"] for row in found.collect()))
+    gathered = frame.select(*(F.col(quote_name(one)) for one in columns)).mapInArrow(work, "names ARRAY<STRING>")
+    return frozenset(chain.from_iterable(row["names"] for row in gathered.collect()))
 
 
 def validate_rows(frame: DataFrame, schemas: ResolvedSchemas, options: EventOptions) -> DataFrame:

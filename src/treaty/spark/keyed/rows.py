@@ -35,13 +35,13 @@ def add_change_errors(
     """The decoded rows, with an error where the value is good and the change is none: a bad key, an unknown operation."""
     message = _find_message(decoded, keyed, value, record)
     error_type = decoded.schema[error].dataType
-    made = {
+    parts_of_error = {
         "code": F.lit("INVALID"),
         "message": message,
         "schema_id": F.lit(None).cast("int"),
         "payload": F.col(quote_name(value)),
     }
-    found = F.when(message.isNotNull(), F.struct(*(part.alias(name) for name, part in made.items())))
+    change_error = F.when(message.isNotNull(), F.struct(*(part.alias(name) for name, part in parts_of_error.items())))
     parts = [F.col(error)]
     if KEY_ERROR in decoded.columns:
         bad = F.col(KEY_ERROR)
@@ -52,7 +52,7 @@ def add_change_errors(
             "payload": F.col(quote_name(value)),
         }
         parts.append(F.when(bad.isNotNull(), F.struct(*(part.alias(name) for name, part in key_error.items()))))
-    ready = decoded.withColumn(error, F.coalesce(*parts, found).cast(error_type))
+    ready = decoded.withColumn(error, F.coalesce(*parts, change_error).cast(error_type))
     return ready.withColumn(record, F.when(F.col(error).isNull(), F.col(record)))
 
 
@@ -63,9 +63,9 @@ def _find_message(decoded: DataFrame, keyed: KeyedTableOptions, value: str, reco
     keyless = F.lit(False)
     for column in _select_keys(decoded, keyed, record).values():
         keyless |= column.isNull()
-    found = F.when(keyless & ~emptied, F.lit("the key is null, or a part of it: the row that it means is unknown"))
+    message = F.when(keyless & ~emptied, F.lit("the key is null, or a part of it: the row that it means is unknown"))
     if keyed.envelope is None:
-        return found
+        return message
     op = F.col(record)[keyed.envelope.op]
     row = _select_row(keyed, record)
     strange = F.coalesce(op.isin(*OPS), F.lit(False))
@@ -73,7 +73,7 @@ def _find_message(decoded: DataFrame, keyed: KeyedTableOptions, value: str, reco
     return (
         F.when(alive & ~strange, F.concat(F.lit("the operation is "), F.coalesce(op, F.lit("null")), F.lit(f", none of {', '.join(OPS)}")))
         .when(alive & row.isNull() & (op != "t") & (op != "d"), F.concat(F.lit("there is no row in an event with the operation "), op))
-        .otherwise(found if keyed.subject or _has_all_keys(decoded, keyed) else F.when(alive, found).otherwise(none))
+        .otherwise(message if keyed.subject or _has_all_keys(decoded, keyed) else F.when(alive, message).otherwise(none))
     )  # fmt: skip
 
 
@@ -92,22 +92,22 @@ def _select_row(keyed: KeyedTableOptions, record: str) -> Column:
     envelope = keyed.envelope
     if envelope is None:
         return F.col(record)
-    whole = F.col(record)
-    return F.when(whole[envelope.op] == "d", whole[envelope.before]).otherwise(whole[envelope.after])
+    change = F.col(record)
+    return F.when(change[envelope.op] == "d", change[envelope.before]).otherwise(change[envelope.after])
 
 
 def _list_row_columns(decoded: DataFrame, keyed: KeyedTableOptions, record: str) -> StructType:
-    found = decoded.schema[record].dataType
-    if isinstance(found, StructType) and keyed.envelope is not None:
+    kind = decoded.schema[record].dataType
+    if isinstance(kind, StructType) and keyed.envelope is not None:
         for name in (keyed.envelope.before, keyed.envelope.after, keyed.envelope.op):
-            if name not in found.names:
+            if name not in kind.names:
                 raise PlanError(
-                    f"an envelope has {keyed.envelope}, and the values have no field {name!r}: {found.names}"
+                    f"an envelope has {keyed.envelope}, and the values have no field {name!r}: {kind.names}"
                 )
-        found = found[keyed.envelope.after].dataType
-    if not isinstance(found, StructType):
+        kind = kind[keyed.envelope.after].dataType
+    if not isinstance(kind, StructType):
         raise PlanError("a table with a key needs values with fields; these are one value each")
-    return found
+    return kind
 
 
 def _select_keys(decoded: DataFrame, keyed: KeyedTableOptions, record: str) -> Mapping[str, Column]:
@@ -126,14 +126,14 @@ def _select_keys(decoded: DataFrame, keyed: KeyedTableOptions, record: str) -> M
     return {name: F.col(quote_name(name)) if name in decoded.columns else row[name] for name in keyed.key}
 
 
-def _require_columns(wanted: tuple[str, ...], had: tuple[str, ...] | list[str], where: str) -> None:
-    for name in wanted:
+def _require_columns(names: tuple[str, ...], had: tuple[str, ...] | list[str], where: str) -> None:
+    for name in names:
         if name not in had:
             raise PlanError(f"there is no key column {name!r} in {where}; there is {', '.join(had) or 'nothing'}")
 
 
 def select_changes(
-    decoded: DataFrame, keyed: KeyedTableOptions, kept: tuple[str, ...], *, value: str, record: str, error: str
+    decoded: DataFrame, keyed: KeyedTableOptions, kept_names: tuple[str, ...], *, value: str, record: str, error: str
 ) -> DataFrame:
     """The changes of decoded and checked rows: key, columns kept, order, version, the row's columns, and what it does.
 
@@ -141,26 +141,26 @@ def select_changes(
     out.
     """
     keys, inside = _select_keys(decoded, keyed, record), _list_row_columns(decoded, keyed, record)
-    row, whole = _select_row(keyed, record), F.col(record)
-    names = [*keys, *(name for name in (*kept, *keyed.order) if name not in keys)]
-    others = [one for one in inside.fields if one.name not in names]
-    found = {name: keys.get(name, F.col(quote_name(name))) for name in dict.fromkeys(names)}
-    made = {**found, **{one.name: row[one.name] for one in others}}
+    row, change = _select_row(keyed, record), F.col(record)
+    names = [*keys, *(name for name in (*kept_names, *keyed.order) if name not in keys)]
+    other_fields = [one for one in inside.fields if one.name not in names]
+    key_columns = {name: keys.get(name, F.col(quote_name(name))) for name in dict.fromkeys(names)}
+    row_columns = {**key_columns, **{one.name: row[one.name] for one in other_fields}}
     if keyed.version:
-        at = whole
+        at = change
         for part in keyed.version.split("."):
             at = at[part]
-        made[VERSION] = at
-    deleted = whole.isNull()
+        row_columns[VERSION] = at
+    deleted = change.isNull()
     if keyed.envelope is not None:
-        deleted |= whole[keyed.envelope.op] == "d"
-    made[DELETED], made[EMPTIED] = deleted, _is_truncate(keyed, record)
+        deleted |= change[keyed.envelope.op] == "d"
+    row_columns[DELETED], row_columns[EMPTIED] = deleted, _is_truncate(keyed, record)
     good = decoded.filter(F.col(error).isNull() & (F.col(record).isNotNull() | F.col(quote_name(value)).isNull()))
-    shown = good.select(*(column.alias(name) for name, column in made.items()))
+    selected = good.select(*(column.alias(name) for name, column in row_columns.items()))
     keyless = F.lit(False)
     for name in keys:
         keyless |= F.col(quote_name(name)).isNull()
-    return shown.filter(~keyless | F.col(EMPTIED))
+    return selected.filter(~keyless | F.col(EMPTIED))
 
 
 def list_key_columns(decoded: DataFrame, keyed: KeyedTableOptions, record: str) -> tuple[str, ...]:

@@ -81,16 +81,16 @@ def merge_changes(
     spark = changes.sparkSession
     columns = changes.drop(DELETED, EMPTIED)
     graves = tombstone_table(into.table)
-    kept = StructType([one for one in columns.schema.fields if one.name in {*into.key, *into.at}])
+    state_columns = StructType([one for one in columns.schema.fields if one.name in {*into.key, *into.at}])
 
     def tried() -> None:
         target = tables.fit_table(spark, columns.schema, into.table, evolution, docs)
         if tables.schema(spark, into.table) is None:
             tables.create(spark, into.table, add_comments(target, docs))
         if tables.schema(spark, graves) is None:
-            tables.create(spark, graves, kept)
+            tables.create(spark, graves, state_columns)
         else:
-            tables.fit_table(spark, kept, graves)
+            tables.fit_table(spark, state_columns, graves)
 
     tables.with_retries(tried)
     # Computed once, and cut off from where it comes from: Iceberg's MERGE takes no source that reads its own table.
@@ -106,9 +106,9 @@ def _select_newest(changes: DataFrame, into: KeyedMerge) -> DataFrame:
     keys = [F.col(quote_name(one)) for one in into.key]
     if into.keyed.version:
         before = Window.partitionBy(*keys).orderBy(*(F.col(quote_name(one)) for one in into.keyed.order))
-        known = _join_versions(changes, into)
-        seen = F.greatest(F.max(VERSION).over(before), F.max(f"_known_{VERSION}").over(before))
-        changes = known.withColumn(VERSION, F.coalesce(VERSION, seen)).drop(f"_known_{VERSION}")
+        joined = _join_versions(changes, into)
+        last_version = F.greatest(F.max(VERSION).over(before), F.max(f"_known_{VERSION}").over(before))
+        changes = joined.withColumn(VERSION, F.coalesce(VERSION, last_version)).drop(f"_known_{VERSION}")
     last = Window.partitionBy(*keys).orderBy(*(F.desc(quote_name(one)) for one in into.at))
     return changes.withColumn(TURN, F.row_number().over(last)).filter(F.col(TURN) == 1).drop(TURN)
 
@@ -126,12 +126,12 @@ def _join_versions(changes: DataFrame, into: KeyedMerge) -> DataFrame:
     earlier = F.struct(*(quote_name(f"_known_{one}") for one in into.keyed.order)) < F.struct(
         *map(quote_name, into.keyed.order)
     )
-    found = changes.join(state, [*same, earlier], "left")
+    joined = changes.join(state, [*same, earlier], "left")
     newest = Window.partitionBy(*(F.col(quote_name(one)) for one in (*into.key, *into.keyed.order))).orderBy(
         F.desc_nulls_last(f"_known_{VERSION}")
     )
-    one = found.withColumn(TURN, F.row_number().over(newest)).filter(F.col(TURN) == 1).drop(TURN)
-    return one.drop(*(f"_known_{name}" for name in names if name != VERSION))
+    newest_row = joined.withColumn(TURN, F.row_number().over(newest)).filter(F.col(TURN) == 1).drop(TURN)
+    return newest_row.drop(*(f"_known_{name}" for name in names if name != VERSION))
 
 
 def _write_tombstones(newest: DataFrame, into: KeyedMerge, batch: WriteId) -> None:
@@ -192,8 +192,8 @@ def _write_rows(newest: DataFrame, into: KeyedMerge, batch: WriteId) -> None:
         floor = _read_truncation(spark, into)
         if floor is not None:
             left = left.filter(F.struct(*map(quote_name, into.at)) > floor)
-    wanted = StructType([*target.fields, newest.schema[DELETED]])
-    with _temporary_view(project_rows(left.drop(EMPTIED), wanted).localCheckpoint()) as view:
+    columns = StructType([*target.fields, newest.schema[DELETED]])
+    with _temporary_view(project_rows(left.drop(EMPTIED), columns).localCheckpoint()) as view:
         names = target.names
         sets = ", ".join(f"t.{quote_name(one)} = s.{quote_name(one)}" for one in names)
         head = f"MERGE INTO {_table_name(spark, into.table)} t USING {view} s ON {into.same('t', 's')}"
@@ -211,9 +211,9 @@ def _run_statement(spark: SparkSession, table: LakeTable, statement: str, batch:
 
 
 def _read_schema(spark: SparkSession, table: LakeTable) -> StructType:
-    found = tables.schema(spark, table)
-    assert found is not None, "it was made before"
-    return found
+    columns = tables.schema(spark, table)
+    assert columns is not None, "it was made before"
+    return columns
 
 
 def _table_name(spark: SparkSession, table: LakeTable) -> str:
