@@ -73,8 +73,8 @@ def verify(*, sources: tuple[str, ...], against: str, as_json: bool) -> None:
         compared = {"against": _comparison_members(comparison)} if comparison else {}
         screen.say_json({"sound": sound, "logs": [*map(_result_members, verdicts)], **compared})
     else:
-        for verdict in verdicts:
-            _say_result(verdict)
+        for verified in verdicts:
+            _say_result(verified)
         if differ:
             screen.say("states at the same position differ: one of them is damaged", "red", bold=True)
         if comparison:
@@ -89,13 +89,13 @@ def _verify_state(copy: WholeState) -> VerifyResult:
     )
 
 
-def _result_members(verdict: VerifyResult) -> dict[str, Any]:
+def _result_members(verified: VerifyResult) -> dict[str, Any]:
     faults = [
         {"rule": fault.rule, "table": fault.table, "key": list(fault.key), "message": fault.message}
-        for fault in verdict.faults
+        for fault in verified.faults
     ]
-    return {"log": verdict.source, **position_members(verdict.tip), "stateRoot": verdict.state, "statedRoot": verdict.tip.root.hex(),
-            "rows": verdict.rows, "faults": faults, "reserved": [*map(reserved_members, verdict.reserved)]}  # fmt: skip
+    return {"log": verified.source, **position_members(verified.tip), "stateRoot": verified.state, "statedRoot": verified.tip.root.hex(),
+            "rows": verified.rows, "faults": faults, "reserved": [*map(reserved_members, verified.reserved)]}  # fmt: skip
 
 
 def _comparison_members(comparison: StateComparison) -> dict[str, Any]:
@@ -108,22 +108,22 @@ def _comparison_members(comparison: StateComparison) -> dict[str, Any]:
     }
 
 
-def _say_result(verdict: VerifyResult) -> None:
-    place = {name: str(value) for name, value in position_members(verdict.tip).items()}
-    screen.say_facts({"log": verdict.source, **place, "state root": verdict.state, "rows": f"{verdict.rows:,}"})
-    for fault in verdict.faults[:SHOWN]:
+def _say_result(verified: VerifyResult) -> None:
+    place = {name: str(value) for name, value in position_members(verified.tip).items()}
+    screen.say_facts({"log": verified.source, **place, "state root": verified.state, "rows": f"{verified.rows:,}"})
+    for fault in verified.faults[:SHOWN]:
         screen.say(str(fault), "red")
-    if len(verdict.faults) > SHOWN:
-        screen.say(f"... and {len(verdict.faults) - SHOWN:,} more; --json prints them all", "red")
-    if any(fault.rule == "STATE_ROOT" for fault in verdict.faults):
+    if len(verified.faults) > SHOWN:
+        screen.say(f"... and {len(verified.faults) - SHOWN:,} more; --json prints them all", "red")
+    if any(fault.rule == "STATE_ROOT" for fault in verified.faults):
         screen.say(
             "   rows were changed outside the log: compare with another copy by --against to find them, then see `treaty log repair`",
             "yellow",
         )
-    screen.say_first((f"reserved ids: {held}" for held in verdict.reserved), "yellow")
-    if verdict.reserved:
+    screen.say_first((f"reserved ids: {held}" for held in verified.reserved), "yellow")
+    if verified.reserved:
         screen.say("   if an import assigned them by mistake, `treaty log repair --ids` lowers the counter", "yellow")
-    if not verdict.faults:
+    if not verified.faults:
         screen.say("sound: all invariants hold, all indexes match the rows, and the state root is right", "green")
 
 
