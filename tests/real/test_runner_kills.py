@@ -57,6 +57,7 @@ def living(place: Place, url: str) -> Iterator["subprocess.Popen[str]"]:
         os.killpg(process.pid, signal.SIGKILL)
 
 
+@pytest.mark.soak  # in each run the same is shown over topics: test_runner_kafka_kills
 def test_three_queries_survive_kills_and_are_taken_over_and_no_row_is_lost_or_twice(
     spark: SparkSession, tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
