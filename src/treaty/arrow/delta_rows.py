@@ -68,15 +68,17 @@ def read_batch(folder: Path, columns: Sequence[str], writer: str, number: int = 
 
 def _find_batch(folder: Path, writer: str, number: int) -> tuple[int, int, list[dict[str, Any]]]:
     """The version that a batch has written, its number, and the actions of its commit."""
-    there: list[int] = []
+    numbers: list[int] = []
     for version, commit in sorted(list_commits(folder), reverse=True):
         actions = [json.loads(line) for line in commit.read_text("utf-8").splitlines() if line]
         batches = [int(one["txn"]["version"]) for one in actions if (one.get("txn") or {}).get("appId") == writer]
-        there += batches
+        numbers += batches
         if batches and number in {NEWEST_BATCH, batches[0]}:
             return version, batches[0], actions
-    known = f"batches {min(there)} to {max(there)} are in its log" if there else "its log has no batch of this query"
-    raise NoTableError(f"there is no batch{'' if number == NEWEST_BATCH else f' {number}'} in {folder}: {known}")
+    held = (
+        f"batches {min(numbers)} to {max(numbers)} are in its log" if numbers else "its log has no batch of this query"
+    )
+    raise NoTableError(f"there is no batch{'' if number == NEWEST_BATCH else f' {number}'} in {folder}: {held}")
 
 
 def keep(rows: DeltaRows, columns: Sequence[str], mask: Sequence[bool] | None) -> DeltaRows:

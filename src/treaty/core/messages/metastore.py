@@ -206,8 +206,7 @@ class CreateSource(Request[SourceStored]):
     and become the pins of key and value. `types` are the user types that these schemas have written out: one that is another
     since is refused. `on_change` says what becomes of a query that can't continue from the checkpoint of the one before: EMPTY begins
     without state at its offsets, BACKFILL from the earliest beside the table, and without a word it is refused. With `assess` the answer
-    has the assessment of the change, and with `dry_run` everything is checked; nothing is written then.
-    since is refused. With `dry_run` everything is checked and nothing is written. `importer` says that an import from another
+    has the assessment of the change, and with `dry_run` everything is checked; nothing is written then. `importer` says that an import from another
     metastore sends it, which a server with ``--ddl import`` takes, and one with ``--ddl off`` of callers with the permission import.
     """
 
