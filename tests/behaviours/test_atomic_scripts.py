@@ -298,13 +298,6 @@ def test_two_sources_do_not_begin_to_run_in_one_commit(one: Connection) -> None:
     assert names_of(one) == ["a", "a_bad", "b"]
 
 
-def test_two_queries_are_not_restarted_in_one_commit(one: Connection) -> None:
-    members = tuple(ScriptMember(change=m.ChangeSource(name, restart="reset")) for name in ("a", "b"))
-    with pytest.raises(Refusal, match="distinguished") as refused:
-        one.ask(RunScript(members))
-    assert refused.value.reason.rule == "SCRIPT_RUNNING"
-
-
 def test_what_a_script_drops_does_not_come_back_in_it(one: Connection) -> None:
     metastore = Metastore(one.registry)
     metastore.run(STREAM.format("s"))

@@ -149,9 +149,6 @@ def refuse_bad_script(members: Sequence[ScriptMember]) -> None:
                 "SCRIPT_QUERY", "A query is planned over sources that are there, and is no part of a script in one commit",
                 path=path, new=member.create.definition.name, allowed="CREATE … AS after the script, by itself",
             )  # fmt: skip
-    restarted = [member.change.name for member in members if member.change is not None and member.change.restart]
-    if len(restarted) > 1:
-        raise _refusal_of_running(restarted[0], restarted[1])
 
 
 def _writes_nothing(command: Any) -> bool:
@@ -174,6 +171,7 @@ def _run_members(stage: StagedView, members: Sequence[ScriptMember]) -> tuple[Sc
         raise UnansweredError(tuple(questions))
     if stage.operation != PREVIEW:  # a preview is about what comes of the commands, in however many commits
         _refuse_parts_of_equal_generation(stage)
+        _refuse_checkpoints_of_equal_start(stage)
     return tuple(answers)
 
 
@@ -182,7 +180,7 @@ def _refusal_of_running(first: str, second: str) -> InvalidSource:
         "SCRIPT_RUNNING",
         f"{first} and {second} would begin to run in one commit, and what runs is distinguished by the commit that began it",
         path="/members", old=first, new=second,
-        allowed="at most one stream of bad rows, one UNDROP of a query and one restart in a script of one commit; the others by statements of their own",
+        allowed="at most one stream of bad rows, one UNDROP of a query and one restart at another checkpoint in a script of one commit; the others by statements of their own",
     )  # fmt: skip
 
 
@@ -197,6 +195,23 @@ def _refuse_parts_of_equal_generation(stage: StagedView) -> None:
             other = running.setdefault((part, source.generation), source.name)
             if other != source.name:
                 raise _refusal_of_running(other, source.name)
+
+
+def _refuse_checkpoints_of_equal_start(stage: StagedView) -> None:
+    """Raise the refusal of two checkpoints that the commit would begin or go back to: their files are named by it.
+
+    Queries that go back on the checkpoint that they have may be any number: those of a chain go back together.
+    """
+    sequence = stage.base.sequence + 1
+    begun = [
+        source.name
+        for source in (row.value for row in stage.rows)
+        if isinstance(source, Source)
+        for query in (source.query, *source.previous)
+        if query is not None and max(query.began, query.resumed) == sequence and source.generation != sequence
+    ]
+    if len(begun) > 1:
+        raise _refusal_of_running(begun[0], begun[1])
 
 
 def _at_place(refused: Refusal, place: int) -> Refusal:

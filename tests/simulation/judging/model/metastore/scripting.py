@@ -85,8 +85,6 @@ def _refuse_bad(members: Sequence[t.ScriptMember]) -> None:
             raise No(InvalidSource, "SCRIPT_MEMBER")
         if member.create is not None and member.create.definition.query is not None:
             raise No(InvalidSource, "SCRIPT_QUERY")
-    if sum(bool(member.change and member.change.restart) for member in members) > 1:
-        raise No(InvalidSource, "SCRIPT_RUNNING")
 
 
 def _writes_nothing(command: Any) -> bool:
@@ -118,7 +116,14 @@ def _refuse_runners_of_one_commit(past: Past, first: int) -> None:
         for part, runs in (("query", source.query), ("bad", source.origin))
         if runs and source.generation > first
     ]
-    if len(begun) > len(set(begun)):
+    checkpoints = [
+        one
+        for source in sources(past).values()
+        if source.generation <= first
+        for one in (source.query, *source.previous)
+        if one is not None and (one.began > first or one.resumed > first)
+    ]
+    if len(begun) > len(set(begun)) or len(checkpoints) > 1:
         raise No(InvalidSource, "SCRIPT_RUNNING")
 
 
