@@ -55,6 +55,15 @@ def sequence_of(it: Connection) -> int:
     return it.ask(m.ListSources()).token.sequence
 
 
+def test_a_statement_takes_the_columns_of_a_schema_that_was_registered_after_another_one(one: Connection) -> None:
+    head = "CREATE STREAM {0} (v INT) WITH (KAFKA_TOPIC = '{0}', VALUE_FORMAT = 'AVRO')"
+    script = f"{head.format('b1')}; {head.format('b2')}; CREATE STREAM b3 WITH (KAFKA_TOPIC = 'b2')"
+    Metastore(one.registry).run(script, atomic=True)
+    pins = {name: one.ask(m.DescribeSource(name)).answer.source.value for name in ("b2", "b3")}
+    assert pins["b2"] is not None
+    assert pins["b2"].pin == (pins["b3"].pin if pins["b3"] else None)
+
+
 def test_each_statement_sees_what_those_before_it_did_and_all_are_one_commit(one: Connection) -> None:
     before = sequence_of(one)
     results = Metastore(one.registry).run(SCRIPT, atomic=True)

@@ -297,6 +297,21 @@ def test_queries_over_what_the_same_plan_creates_are_planned_before_anything_is_
     assert apply(metastore, *texts) == ["unchanged name", "unchanged flights", "unchanged b", "unchanged a"]
 
 
+def test_columns_of_a_schema_that_the_same_plan_makes_have_its_id_whatever_is_registered_before(
+    metastore: Metastore,
+) -> None:
+    taken = "CREATE STREAM taken WITH (KAFKA_TOPIC = 'flights', BAD_ROWS = true)"
+    texts = (STREAM.format("a"), STREAM.format("flights"), taken)
+    plan = plan_of(metastore, *texts)
+    assert [(step.name, step.is_checked, step.refusal) for step in plan.steps] == [
+        ("a", True, None),
+        ("flights", True, None),
+        ("taken", True, None),
+    ]
+    apply_plan(metastore, plan)
+    assert apply(metastore, *texts) == ["unchanged a", "unchanged flights", "unchanged taken"]
+
+
 def test_queries_over_what_the_same_plan_creates_wait_for_no_planner_of_the_registry(metastore: Metastore) -> None:
     plan = plan_of(metastore, "CREATE STREAM late AS SELECT carrier FROM STREAM flights", STREAM.format("flights"))
     assert [(step.name, step.is_checked, step.refusal) for step in plan.steps] == [

@@ -43,13 +43,18 @@ def names_in(member: ScriptMember) -> frozenset[str]:
 
 
 def list_needed(named: Sequence[frozenset[str]], question: Any) -> tuple[int, ...]:
-    """Return the places of the commands that a question depends on, from the first to the last; `named` has `names_in` each."""
+    """Return the places of the commands that a question depends on, from the first to the last; `named` has `names_in` each.
+
+    The answer about a version has its schema id, which depends on all that was registered before: all commands up to the last one.
+    """
     wanted, found = set(names_asked(question)), list[int]()
     for place in range(len(named) - 1, -1, -1):
         names = named[place]
         if not names.isdisjoint(wanted) or ANYTHING in names:
             found.append(place)
             wanted |= names - {ANYTHING}
+    if found and isinstance(question, GetPin | GetVersion):
+        return tuple(range(found[0] + 1))
     return tuple(reversed(found))
 
 
