@@ -21,7 +21,7 @@ from treaty.spark.planner.questions import QueryBody, ReadableSource
 from treaty.spark.runner import takeovers
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
 from treaty.spark.runner.once import OnceRunner, QueryReport
-from treaty.spark.runner.sinks import DeltaSink
+from treaty.spark.runner.sinks import TableSink
 
 pytestmark = pytest.mark.jvm
 EVENTS = "CREATE STREAM events (id BIGINT, k STRING) WITH (CONNECTOR = 'files', PATH = '{0}', VALUE_FORMAT = 'AVRO', KEY_FORMAT = 'NONE')"
@@ -237,7 +237,7 @@ class Killer:
         self.left = -1
         for owner, name in (
             *((CheckpointFiles, name) for name in ("write", "move", "copy", "remove")),
-            (DeltaSink, "write"),
+            (TableSink, "write"),
         ):
             self._wrap(patch, owner, name)
         self._wrap(patch, takeovers.QueryTakeover, "_note_version")

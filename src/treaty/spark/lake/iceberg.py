@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from treaty.plan.ddl import quote_name
-from treaty.spark.lake.table import LakeTable, WriteId, resolve_folder
+from treaty.spark.lake.table import LakeTable, WriteId, is_missing, resolve_folder
 
 BATCH = "treaty-batch"
 """The property of a snapshot that names its batch."""
@@ -63,15 +63,31 @@ def schema(spark: SparkSession, table: LakeTable) -> StructType | None:
 def append(frame: DataFrame, table: LakeTable, batch: WriteId) -> None:
     """Append rows of one batch; a table that is not there is made, empty first."""
     spark, mine = frame.sparkSession, name(frame.sparkSession, table)
-    if schema(spark, table) is None:
-        # Not with `accept-any-schema`: Spark resolves no INSERT and no MERGE of SQL against such a table.
-        writer = spark.createDataFrame([], frame.schema).writeTo(mine).using("iceberg")
-        if table.partitions:
-            writer = writer.partitionedBy(*(F.col(quote_name(one)) for one in table.partitions))
-        writer.create()
-    elif has_snapshot(spark, mine, batch):
+    if not make(spark, table, frame.schema) and has_snapshot(spark, mine, batch):
         return
     frame.writeTo(mine).option(f"snapshot-property.{BATCH}", str(batch)).append()
+
+
+def make(spark: SparkSession, table: LakeTable, columns: StructType) -> bool:
+    """Make a table without rows where there is none; return whether it was made."""
+    if schema(spark, table) is not None:
+        return False
+    # Not with `accept-any-schema`: Spark resolves no INSERT and no MERGE of SQL against such a table.
+    writer = spark.createDataFrame([], columns).writeTo(name(spark, table)).using("iceberg")
+    if table.partitions:
+        writer = writer.partitionedBy(*(F.col(quote_name(one)) for one in table.partitions))
+    writer.create()
+    return True
+
+
+def has_written(spark: SparkSession, table: LakeTable, batch: WriteId) -> bool:
+    """Return whether a snapshot of a table in a folder that is still kept is that of the batch, or a later one of its writer."""
+    if is_missing(spark, f"{table.folder}/metadata") or schema(spark, table) is None:
+        return False
+    snapshots = spark.table(f"{name(spark, table)}.snapshots").select(F.col("summary")[BATCH].alias("batch"))
+    own = snapshots.where(F.col("batch").startswith(f"{batch.writer}/"))
+    last = own.select(F.max(F.substring_index("batch", "/", -1).cast("bigint"))).collect()[0][0]
+    return last is not None and int(last) >= batch.number
 
 
 def run(spark: SparkSession, table: LakeTable, statement: str, batch: WriteId) -> None:

@@ -12,7 +12,7 @@ from treaty.spark.planner.leaf_columns import blank_streams
 from treaty.spark.planner.settings import RESTRICTED
 from treaty.spark.runner.kafka_sink import KafkaSink
 from treaty.spark.runner.row_order import DELETED, ORDER, keep_last, propagate_order
-from treaty.spark.runner.sinks import DeltaSink
+from treaty.spark.runner.sinks import TableSink
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class BatchBody:
     open_table: Callable[[SparkSession, Source], DataFrame]
     key: tuple[str, ...] = ()
 
-    def write(self, batch: DataFrame, number: int, open_sink: Callable[[DataFrame], DeltaSink | KafkaSink]) -> None:
+    def write(self, batch: DataFrame, number: int, open_sink: Callable[[DataFrame], TableSink | KafkaSink]) -> None:
         """Write the result of the body over a batch.
 
         Of a table the last change of each key counts; a key that the result lacks, since it was deleted or no longer fits, is deleted.

@@ -180,6 +180,6 @@ def to_milliseconds(time: str) -> int:
 def refuse_start(source: Source, start: str) -> None:
     """Raise `SourceNotRunnableError` where a query over what is no topic is to begin elsewhere than with the first row."""
     if start not in {"", "earliest"}:
-        what = "files" if source.connector == "files" else "a Delta table"
+        what = {"files": "files", "iceberg": "an Iceberg table"}.get(source.connector, "a Delta table")
         message = f"START = '{start}' is of topics, and {source.name} is {what}, of which all is read"
         raise SourceNotRunnableError(f"{message}: START = 'earliest', and a filter by a time")

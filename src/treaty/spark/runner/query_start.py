@@ -31,7 +31,7 @@ from treaty.spark.runner.kafka_source import SourceNotRunnableError, find_cluste
 from treaty.spark.runner.leftovers import LeftoverFiles
 from treaty.spark.runner.query_end import OUT, NewVersionError, work_off
 from treaty.spark.runner.row_order import ORDER, propagate_order
-from treaty.spark.runner.sinks import LAKES, DeltaSink, refuse_lost_checkpoint
+from treaty.spark.runner.sinks import LAKES, TableSink, refuse_lost_checkpoint, require_format
 from treaty.spark.runner.source_frames import SourceOpener, expand_columns, first_generation
 from treaty.spark.runner.takeovers import QueryTakeover
 
@@ -173,18 +173,18 @@ class QueryStarter:
         rows = opener.open_bad(source, expand_columns(self.registry, source), bad)
         return OpenedPart(rows, "append", self._open_sink(bad, rows, ()).write)
 
-    def _open_sink(self, source: Source, result: DataFrame, key: tuple[str, ...]) -> DeltaSink | KafkaSink:
+    def _open_sink(self, source: Source, result: DataFrame, key: tuple[str, ...]) -> TableSink | KafkaSink:
         if source.connector == "kafka":
             cluster = find_cluster(source, self.clusters)
             require_topic(source, cluster)
             began = source.query.began if source.query is not None else first_generation(source)
             settings = java_settings(cluster)
             return KafkaSink(source, self.registry, settings, result.schema, began, lambda: int(time() * 1_000), key)
-        if source.connector != "delta":
-            message = f"{source.name} writes to {source.connector}, and a runner writes topics and Delta tables: CONNECTOR = 'delta' and PATH"
+        if source.connector not in LAKES:
+            message = f"{source.name} writes to {source.connector}, and a runner writes topics, Delta and Iceberg tables: CONNECTOR = 'delta' and PATH"
             raise SourceNotRunnableError(message)
         folder = (self.part and self.part.folder) or self._find_folder(source)
-        return DeltaSink(folder, f"treaty-{place_of(source)}", result.schema, key)
+        return TableSink(folder, f"treaty-{place_of(source)}", result.schema, key, source.connector)
 
     def _open(self, opener: SourceOpener, source: Source, *, streaming: bool, words: Collection[str]) -> DataFrame:
         """The frame of a source with its watermark and its DEDUPLICATE, and with the pseudo-columns that a body or these name."""
@@ -209,6 +209,7 @@ class QueryStarter:
 
     def _note_files(self, source: Source, root: str) -> None:
         """Write down what the query has, before it has it. Raises `SourceNotRunnableError` where its checkpoint is gone and its table is not."""
+        require_format(self.spark, source)
         table = self._find_folder(source) if source.connector in LAKES else ""
         if table and not CheckpointFiles(self.spark, root).has(f"{place_of(source)}/offsets"):
             refuse_lost_checkpoint(self.spark, source, LakeTable(table, source.connector), f"{root}/{place_of(source)}")

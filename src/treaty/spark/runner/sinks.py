@@ -1,6 +1,6 @@
-"""Where a query writes: a Delta table below the root, each batch once, appended or merged by key."""
+"""Where a query writes: a Delta or an Iceberg table below the root, each batch once, appended or merged by key."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -9,7 +9,7 @@ from pyspark.sql.types import StructType
 
 from treaty.core.column_types.tokens import print_name
 from treaty.core.sources import Source
-from treaty.spark.lake import delta
+from treaty.spark.lake import delta, iceberg
 from treaty.spark.lake.table import LakeTable, WriteId, is_missing
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
 from treaty.spark.runner.row_order import DELETED, keep_last
@@ -17,33 +17,77 @@ from treaty.spark.runner.row_order import DELETED, keep_last
 CHANGES = "_treaty_changes"
 CHANGE_FEED = "delta.enableChangeDataFeed"
 """The property of a table by which queries can follow its changes."""
-LAKES = ("delta",)
-"""Connectors of tables that queries fill."""
 MERGE_SETTINGS = {"spark.sql.runSQLOnFiles": "true"}
 """Settings of the session of a batch while Treaty's own statement runs there; the query's forbid it."""
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaSink:
-    """A Delta table in a folder that a query fills. `writer` names the checkpoint: a batch of it that comes twice is written once."""
+class SinkFormat:
+    """How a format of tables writes a batch once: whether it has it, an append, a statement, its name in SQL, and a table without rows."""
+
+    has_written: Callable[[SparkSession, LakeTable, WriteId], bool]
+    append: Callable[[DataFrame, LakeTable, WriteId], None]
+    run: Callable[[SparkSession, LakeTable, str, WriteId], None]
+    name: Callable[[SparkSession | None, LakeTable], str]
+    make: Callable[[SparkSession, LakeTable, StructType], object]
+    takes_any_plan: bool = True
+    """Whether a MERGE takes rows that were numbered; else they are computed before."""
+
+
+def _make_delta(spark: SparkSession, table: LakeTable, columns: StructType) -> None:
+    if is_missing(spark, f"{table.folder}/_delta_log/{0:020}.json") and delta.schema(spark, table) is None:
+        # A driver that is killed while it makes the table leaves a log without a commit, which an append alone makes a table of.
+        empty = spark.createDataFrame([], columns).write.format("delta").mode("append")
+        empty.option(CHANGE_FEED, "true").save(table.folder)
+
+
+LAKES: Mapping[str, SinkFormat] = {
+    "delta": SinkFormat(delta.has_written, delta.append, delta.run, delta.name, _make_delta),
+    "iceberg": SinkFormat(
+        iceberg.has_written, iceberg.append, iceberg.run, iceberg.name, iceberg.make, takes_any_plan=False
+    ),
+}
+"""By connector, the tables that queries fill."""
+
+
+def require_format(spark: SparkSession, source: Source) -> None:
+    """Raise `SourceNotRunnableError` where the session was started without what the tables of a source need."""
+    refuse_without_iceberg(source, spark.conf.get("spark.sql.extensions", "") or "")
+
+
+def refuse_without_iceberg(source: Source, extensions: str) -> None:
+    """Raise `SourceNotRunnableError` for an Iceberg table where these are all extensions of Spark."""
+    if source.connector == "iceberg" and "iceberg" not in extensions:
+        message = f"{source.name} is an Iceberg table, and this runner was started without Iceberg"
+        raise SourceNotRunnableError(f"{message}: start it again, with --iceberg")
+
+
+@dataclass(frozen=True, slots=True)
+class TableSink:
+    """A table in a folder that a query fills. `writer` names the checkpoint: a batch of it that comes twice is written once."""
 
     folder: str
     writer: str
     columns: StructType
     key: tuple[str, ...] = ()
+    format: str = "delta"
+
+    @property
+    def _table(self) -> LakeTable:
+        return LakeTable(self.folder, self.format)
 
     def write(self, batch: DataFrame, number: int) -> None:
         """Write the rows of a batch: appended without a key, else in the place of the rows with their keys. Of several
         rows with one key the last one stays.
         """
-        if delta.has_written(batch.sparkSession, LakeTable(self.folder), WriteId(self.writer, number)):
+        if LAKES[self.format].has_written(batch.sparkSession, self._table, WriteId(self.writer, number)):
             # The table ignores the batch; what keeps state has to run all the same, or the query has no state of the batch.
             batch.write.format("noop").mode("overwrite").save()
             return
         rows = keep_last(batch, self.key) if self.key else batch
         rows = rows.select(*(print_name(one.name) for one in self.columns))
         if not self.key:
-            delta.append(rows, LakeTable(self.folder), WriteId(self.writer, number))
+            LAKES[self.format].append(rows, self._table, WriteId(self.writer, number))
             return
         self._merge(rows, number, print_merge)
 
@@ -58,17 +102,15 @@ class DeltaSink:
         self._merge(rows.unionByName(gone, allowMissingColumns=True), number, print_deleting_merge)
 
     def _merge(self, rows: DataFrame, number: int, print_statement: Callable[[str, Sequence[str]], str]) -> None:
-        spark, table = rows.sparkSession, LakeTable(self.folder)
+        spark, table, lake = rows.sparkSession, self._table, LAKES[self.format]
         before = {name: spark.conf.get(name) for name in MERGE_SETTINGS}
         for name, value in MERGE_SETTINGS.items():
             spark.conf.set(name, value)
         try:
-            if is_missing(spark, f"{self.folder}/_delta_log/{0:020}.json") and delta.schema(spark, table) is None:
-                # A driver that is killed while it makes the table leaves a log without a commit, which an append alone makes a table of.
-                empty = spark.createDataFrame([], self.columns).write.format("delta").mode("append")
-                empty.option(CHANGE_FEED, "true").save(self.folder)
-            rows.createOrReplaceTempView(CHANGES)
-            delta.run(spark, table, print_statement(delta.name(spark, table), self.key), WriteId(self.writer, number))
+            lake.make(spark, table, self.columns)
+            changes = rows if lake.takes_any_plan else rows.localCheckpoint()
+            changes.createOrReplaceTempView(CHANGES)
+            lake.run(spark, table, print_statement(lake.name(spark, table), self.key), WriteId(self.writer, number))
         finally:
             for name, setting in before.items():
                 spark.conf.set(name, setting or "false")
@@ -79,7 +121,7 @@ def refuse_lost_checkpoint(spark: SparkSession, source: Source, table: LakeTable
     as ones that it has.
     """
     writer = checkpoint.rpartition("/")[2]
-    if delta.has_written(spark, table, WriteId(f"treaty-{writer}", 0)):
+    if LAKES[table.format].has_written(spark, table, WriteId(f"treaty-{writer}", 0)):
         message = f"the checkpoint of {source.name} is not at {checkpoint}, and its table has rows of it"
         remedy = f"start the runner with the --root, or the --checkpoints, that it had; or RESET CHECKPOINT {print_name(source.name)} KEEP DATA reads all again into the rows that are there"
         raise SourceNotRunnableError(f"{message}: {remedy}")

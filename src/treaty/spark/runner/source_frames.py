@@ -25,7 +25,8 @@ from treaty.plan.options import DecodeChoices
 from treaty.plan.rows import CODES, Names
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import ERROR_TYPE, decode
-from treaty.spark.lake.table import is_missing
+from treaty.spark.lake import iceberg
+from treaty.spark.lake.table import LakeTable, is_missing
 from treaty.spark.planner.pseudo_columns import HEADERS, PSEUDO_TYPES, list_pseudo_columns
 from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.kafka_source import (
@@ -39,6 +40,7 @@ from treaty.spark.runner.kafka_source import (
     refuse_start,
 )
 from treaty.spark.runner.row_order import DELETED, ORDER, keep_last, place_of_line, place_of_record
+from treaty.spark.runner.sinks import require_format
 
 RECORDS = f"key BINARY, value BINARY, headers {HEADERS}, timestamp TIMESTAMP"
 """Columns of the files of a source."""
@@ -105,6 +107,8 @@ class SourceOpener:
                 if streaming and source.kind != STREAM
                 else self._open_delta(source, streaming=streaming)
             )
+        if source.connector == "iceberg":
+            return self._open_iceberg(source, streaming=streaming)
         frame = self.mark(source, columns=columns, words=words, streaming=streaming)
         name = f"{BAD_OF}{source.generation}"
         counted = frame.observe(name, *count_rows()) if streaming else frame
@@ -144,7 +148,7 @@ class SourceOpener:
         if source.connector == "kafka":
             return self._decode(source, columns, self._open_topic(source, streaming=streaming))
         if source.connector != "files":
-            message = f"{source.name} is on {source.connector}, and a runner reads topics, files and Delta tables: CONNECTOR = 'files'"
+            message = f"{source.name} is on {source.connector}, and a runner reads topics, files, Delta and Iceberg tables: CONNECTOR = 'files'"
             raise SourceNotRunnableError(message)
         if is_missing(self.spark, self.folder(source)):
             raise SourceMissingError(
@@ -172,6 +176,23 @@ class SourceOpener:
         folder = self._delta_folder(source)
         reader = self.spark.readStream if streaming else self.spark.read
         rows = reader.format("delta").load(folder)
+        return rows.select(*(F.col(print_name(one.name)) for one in source.columns))
+
+    def _open_iceberg(self, source: Source, *, streaming: bool) -> DataFrame:
+        """The rows of an Iceberg table now, or those that are appended to it; a batch is what has come since the one before."""
+        require_format(self.spark, source)
+        if streaming and source.kind != STREAM:
+            message = f"{source.name} is an Iceberg table, whose changes can't be followed"
+            raise SourceNotRunnableError(
+                f"{message}: CONNECTOR = 'delta' for it, or a STREAM where rows are only appended"
+            )
+        table = LakeTable(self.folder(source), "iceberg")
+        if is_missing(self.spark, f"{table.folder}/metadata"):
+            raise SourceMissingError(
+                f"the table of {source.name} is not there yet: {source.place}; the first row of its query makes it"
+            )
+        name = iceberg.name(self.spark, table)
+        rows = self.spark.readStream.table(name) if streaming else iceberg.read(self.spark, table)
         return rows.select(*(F.col(print_name(one.name)) for one in source.columns))
 
     def _delta_folder(self, source: Source) -> str:

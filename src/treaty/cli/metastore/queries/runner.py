@@ -10,6 +10,7 @@ from treaty.cli.metastore.queries.service import (
     HEAP,
     ServiceOptions,
     default_name,
+    has_iceberg,
     make_folder,
     read_settings,
     run_service,
@@ -53,6 +54,7 @@ EXIT = "Exit code 0: it was stopped, or with --once all queries were worked off.
 @click.option("--master", default="local[*]", show_default=True, metavar="MASTER", help="Where Spark runs.")
 @click.option("--memory", default=HEAP, show_default=True, metavar="SIZE", help="The heap of Spark's driver.")
 @click.option("--conf", "settings", multiple=True, metavar="NAME=VALUE", help="Setting for Spark. Repeatable.")
+@click.option("--iceberg", is_flag=True, help="Load Iceberg, also where no source is an Iceberg table yet.")
 @click.option("--listen", default="127.0.0.1:0", show_default=True, metavar="HOST:PORT",
               help="Where /status and /metrics are answered; port 0: a free one, which is printed.")  # fmt: skip
 @click.option("--once", is_flag=True, help="Work off what is there, and end.")
@@ -65,7 +67,7 @@ EXIT = "Exit code 0: it was stopped, or with --once all queries were worked off.
 def command(
     *, once: bool, checkpoints: Path | None, names: tuple[str, ...], registry: str, as_json: bool, **options: Any
 ) -> None:
-    """Run the queries of a registry on Spark: over topics, files and Delta tables, into topics and Delta tables.
+    """Run the queries of a registry on Spark: over topics, files, Delta and Iceberg tables, into topics and tables.
 
     The runner follows the registry: it starts, pauses, resumes and ends queries within a second of the statement, each in a session of its own,
     and starts one again that fails. Runners with the same --root share the queries, and take over from one that is gone. Each row is written
@@ -102,7 +104,7 @@ def command(
 
 def _of_spark(options: dict[str, Any]) -> dict[str, Any]:
     """The options that a run to the end takes, too."""
-    return {name: options[name] for name in ("clusters", "master", "memory", "settings")}
+    return {name: options[name] for name in ("clusters", "master", "memory", "settings", "iceberg")}
 
 
 def _run_once(options: ServiceOptions, names: tuple[str, ...]) -> None:
@@ -125,8 +127,8 @@ def _run_once(options: ServiceOptions, names: tuple[str, ...]) -> None:
             return
         with needs_jvm():
             spark = session(
-                "treaty runner", master=options.master, memory=options.memory, delta=True, kafka=bool(clusters), settings=settings,
-                verbose=is_verbose(),
+                "treaty runner", master=options.master, memory=options.memory, delta=True,
+                iceberg=options.iceberg or has_iceberg(found.registry), kafka=bool(clusters), settings=settings, verbose=is_verbose(),
             )  # fmt: skip
         if not is_verbose():
             spark.sparkContext.setLogLevel("ERROR")

@@ -22,6 +22,7 @@ from treaty.cli.terminal.errors import ReportedError, end_by_signal
 from treaty.cli.terminal.source import UnusableError
 
 if TYPE_CHECKING:
+    from treaty.core.registry import Registry
     from treaty.spark.runner.file_records import QueryFileRecord
     from treaty.spark.runner.service.part_status import PartStatus
 
@@ -51,6 +52,8 @@ class ServiceOptions:
     as_json: bool = False
     checkpoints: Path | None = None
     """The folder of the checkpoints; None: checkpoints below the root."""
+    iceberg: bool = False
+    """Whether Iceberg is loaded also where no source has it yet."""
 
 
 def run_service(options: ServiceOptions) -> None:
@@ -77,7 +80,7 @@ def run_service(options: ServiceOptions) -> None:
         end_with_spark(ending),
         end_by_signal(ending, silence_libraries),
     ):
-        spark = _open_session(options)
+        spark = _open_session(options, iceberg=options.iceberg or has_iceberg(found.registry))
         checkpoints = str((options.checkpoints or options.root / "checkpoints").resolve())
         starter = QueryStarter(
             spark, found.registry, options.files, checkpoints, clusters=clusters, on_note=printer.say_note
@@ -110,14 +113,28 @@ def read_settings(texts: Sequence[str]) -> dict[str, str]:
     return dict(one.split("=", 1) for one in texts)
 
 
-def _open_session(options: ServiceOptions) -> Any:
+def has_iceberg(registry: "Registry") -> bool:
+    """Whether a source of a registry is an Iceberg table."""
+    from treaty.core.messages.metastore import ListSources  # noqa: PLC0415 (--help needs none of it)
+
+    after = ""
+    while True:
+        page = registry.ask(ListSources(after=after)).answer
+        if any(one.connector == "iceberg" for one in page.sources):
+            return True
+        if not page.last:
+            return False
+        after = page.last
+
+
+def _open_session(options: ServiceOptions, *, iceberg: bool) -> Any:
     from treaty.spark.session import session  # noqa: PLC0415 (loads Spark)
 
     settings = read_settings(options.settings)
     with needs_jvm():
         spark = session(
-            f"treaty runner {options.name}", master=options.master, memory=options.memory, delta=True, kafka=bool(options.clusters),
-            settings=settings, verbose=is_verbose(),
+            f"treaty runner {options.name}", master=options.master, memory=options.memory, delta=True, iceberg=iceberg,
+            kafka=bool(options.clusters), settings=settings, verbose=is_verbose(),
         )  # fmt: skip
     if not is_verbose():
         spark.sparkContext.setLogLevel("OFF")

@@ -1,0 +1,70 @@
+"""Queries over and into Iceberg tables: appended exactly once, merged by key, and what can't be done by its name."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.real.query_places import FLIGHTS, MORE, ROWS, Place
+from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
+from treaty.core.sources import QueryPlan
+from treaty.spark.lake import iceberg
+from treaty.spark.lake.table import LakeTable
+from treaty.spark.runner.kafka_source import SourceNotRunnableError
+from treaty.spark.runner.sinks import refuse_without_iceberg
+
+pytestmark = pytest.mark.jvm
+
+
+def create(place: Place, name: str, kind: str, body: str, read: str) -> None:
+    """Create a query as `Place.create` does, into an Iceberg table."""
+    place.create(name, kind, body, read)
+    source = place.registry.ask(DescribeSource(name)).answer.source
+    place.metastore.run(f"DROP {kind} {name}")
+    assert source.query is not None
+    definition = SourceDefinition(
+        name, kind, body, source.columns, connector="iceberg", place=f"ice/{name}", query=replace(source.query.plan)
+    )
+    assert isinstance(definition.query, QueryPlan)
+    place.registry.ask(CreateSource(definition))
+
+
+def rows(place: Place, name: str) -> list[tuple[object, ...]]:
+    frame = iceberg.read(place.spark, LakeTable(str(place.root / "ice" / name), "iceberg"))
+    return sorted(map(tuple, frame.collect()), key=repr)
+
+
+def test_iceberg_tables_are_appended_merged_and_read_and_a_batch_is_there_once(place: Place) -> None:
+    place.metastore.run(FLIGHTS)
+    create(place, "late", "STREAM", "SELECT id, delay FROM STREAM flights WHERE delay > 15", "flights")
+    create(place, "delays", "TABLE", "SELECT carrier, count(*) AS n FROM STREAM flights GROUP BY carrier", "flights")
+    place.create("tens", "TABLE", "SELECT delay, count(*) AS n FROM STREAM late GROUP BY delay", "late")
+    place.create("busy", "TABLE", "SELECT carrier, n FROM delays WHERE n > 1", "delays", key=("carrier",))
+    place.insert("flights", ROWS)
+    reports = place.run()
+    assert {name: one.error for name, one in reports.items() if name != "busy"} == dict.fromkeys(
+        ("late", "delays", "tens"), ""
+    )
+    assert "delays is an Iceberg table, whose changes can't be followed: CONNECTOR = 'delta'" in reports["busy"].error
+    place.insert("flights", MORE)
+    place.run()
+    late, delays = [(2, 20), (3, 30), (5, 50)], [("AA", 3), ("DL", 1), ("UA", 1)]
+    assert (rows(place, "late"), rows(place, "delays")) == (late, delays)
+    assert place.rows("tens") == [(20, 1), (30, 1), (50, 1)]
+    for commit in (place.root / "_checkpoints").glob(
+        "*/commits/1"
+    ):  # as a runner leaves it that is killed behind a table
+        commit.unlink()
+        (commit.parent / f".{commit.name}.crc").unlink(missing_ok=True)
+    assert {one.error for name, one in place.run().items() if name != "busy"} == {""}
+    assert (rows(place, "late"), rows(place, "delays")) == (late, delays)
+    source = place.registry.ask(DescribeSource("late")).answer.source
+    record = place.root / "_checkpoints" / "records" / f"table-{source.generation}.json"
+    assert json.loads(record.read_text())["place"] == "ice/late"
+
+
+def test_a_runner_without_iceberg_says_how_to_have_it(place: Place) -> None:
+    place.metastore.run("CREATE STREAM ice (id BIGINT) WITH (CONNECTOR = 'iceberg', PATH = 'ice')")
+    source = place.registry.ask(DescribeSource("ice")).answer.source
+    with pytest.raises(SourceNotRunnableError, match=r"ice is an Iceberg table.*--iceberg"):
+        refuse_without_iceberg(source, "io.delta.sql.DeltaSparkSessionExtension")
