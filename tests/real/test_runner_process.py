@@ -34,7 +34,8 @@ def test_a_runner_says_what_it_does_in_json_and_ends_with_its_batches_by_sigterm
         metastore.run(LINES)
         place = Place(registry, spark, data, metastore, BodyPlanner(spark, tmp_path / "views"))
         place.create("names", "STREAM", "SELECT name FROM STREAM lines", "lines")
-        with started(print_command(tmp_path / "shared", data, url, "--name", "r1")) as process:
+        root = f"file://{tmp_path}/shared"  # a URL: its files are reached by Hadoop's file systems
+        with started(print_command(root, f"file://{data}", url, "--name", "r1")) as process:
             lines = read_until_running(process, "names")
             while not place.has("names", [("a",)]):
                 time.sleep(0.2)
@@ -51,3 +52,8 @@ def test_a_runner_says_what_it_does_in_json_and_ends_with_its_batches_by_sigterm
             last = [json.loads(line) for line in out.splitlines()]
             assert [one.get("state", one["event"]) for one in last][-3:] == ["DRAINING", "ENDED", "ended"]
             assert registry.ask(ListQueries()).answer.runners == ()
+        written = sorted(
+            str(one.relative_to(tmp_path)) for one in (tmp_path / "shared").glob("*/*") if one.name[0] != "."
+        )
+        assert [one.split("/")[1] for one in written] == ["checkpoints", "checkpoints"]  # the heartbeat is gone
+        assert (tmp_path / "shared" / "runners" / ".root").exists()

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from treaty.core.sources import Source
 from treaty.spark.lake.table import is_missing
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
-from treaty.spark.runner.source_frames import BAD_ROWS, first_generation
+from treaty.spark.runner.data_roots import first_generation, name_folder
 
 RECORDS = "records"
 CHECKPOINT, BAD_CHECKPOINT, TABLE = "checkpoint", "checkpoint of bad rows", "table"
@@ -75,8 +75,7 @@ class FileRecords:
         if is_missing(self.files.spark, table) or any(
             one.kind == TABLE and one.folder == table for one in self.list_all()
         ):
-            place = f"{BAD_ROWS}/{first_generation(source)}" if source.origin and not source.place else source.place
-            self.write(QueryFileRecord(TABLE, first_generation(source), source.name, table, place))
+            self.write(QueryFileRecord(TABLE, first_generation(source), source.name, table, name_folder(source)))
 
     def remove(self, record: QueryFileRecord) -> None:
         """Remove a record; its files are gone."""

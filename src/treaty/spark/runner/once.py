@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
@@ -14,6 +13,7 @@ from treaty.core.kafka import KafkaCluster
 from treaty.core.messages.query_feed import ListQueries
 from treaty.core.registry import Registry
 from treaty.core.sources import RUNNING, Source
+from treaty.spark.runner.data_roots import DataRoot, print_root
 from treaty.spark.runner.file_records import QueryFileRecord
 from treaty.spark.runner.kafka_source import SourceMissingError
 from treaty.spark.runner.query_end import OUT, work_off
@@ -47,8 +47,8 @@ class OnceRunner:
 
     spark: SparkSession
     registry: Registry
-    root: Path
-    checkpoints: Path
+    root: DataRoot
+    checkpoints: DataRoot
     clusters: Mapping[str, KafkaCluster] = field(default_factory=dict)
     on_note: Callable[[str, str], None] = lambda _name, _text: None
     on_removed: Callable[[QueryFileRecord], None] = lambda _: None
@@ -82,7 +82,7 @@ class OnceRunner:
         return fine and not wanted
 
     def _make_starter(self) -> QueryStarter:
-        place = str(self.checkpoints.resolve())  # where the JVM is does not matter
+        place = print_root(self.checkpoints)  # where the JVM is does not matter
         return QueryStarter(
             self.spark, self.registry, self.root, place, KEPT, clusters=self.clusters, on_note=self.on_note
         )

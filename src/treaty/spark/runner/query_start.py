@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from time import time
 
 from pyspark.sql import DataFrame, SparkSession
@@ -25,6 +24,7 @@ from treaty.spark.planner.settings import PINNED, RESTRICTED
 from treaty.spark.planner.views import STREAM, split_watermark
 from treaty.spark.runner.batch_bodies import BatchBody, BatchRead
 from treaty.spark.runner.checkpoint_files import CheckpointFiles, find_checkpoint_root
+from treaty.spark.runner.data_roots import DataRoot, first_generation, print_root
 from treaty.spark.runner.file_records import FileRecords
 from treaty.spark.runner.kafka_sink import KafkaSink
 from treaty.spark.runner.kafka_source import SourceNotRunnableError, find_cluster, java_settings, require_topic
@@ -32,7 +32,7 @@ from treaty.spark.runner.leftovers import LeftoverFiles
 from treaty.spark.runner.query_end import OUT, NewVersionError, work_off
 from treaty.spark.runner.row_order import ORDER, propagate_order
 from treaty.spark.runner.sinks import LAKES, TableSink, refuse_lost_checkpoint, require_format
-from treaty.spark.runner.source_frames import SourceOpener, expand_columns, first_generation
+from treaty.spark.runner.source_frames import SourceOpener, expand_columns
 from treaty.spark.runner.takeovers import QueryTakeover
 
 AVAILABLE = StreamTrigger("available")
@@ -61,7 +61,7 @@ class QueryStarter:
 
     spark: SparkSession
     registry: Registry
-    root: Path
+    root: DataRoot
     checkpoints: str
     settings: Mapping[str, str] = field(default_factory=dict)
     """Further settings of the session of each query."""
@@ -204,7 +204,7 @@ class QueryStarter:
 
     def find_leftovers(self) -> LeftoverFiles:
         """Return what finds and removes the files of sources that are gone."""
-        data = CheckpointFiles(self.spark, str(self.root.resolve()))
+        data = CheckpointFiles(self.spark, print_root(self.root))
         return LeftoverFiles(CheckpointFiles(self.spark, self.checkpoints), self.registry, data)
 
     def _note_files(self, source: Source, root: str) -> None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import reduce
 from operator import or_
-from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -29,6 +28,7 @@ from treaty.spark.lake import iceberg
 from treaty.spark.lake.table import LakeTable, is_missing
 from treaty.spark.planner.pseudo_columns import HEADERS, PSEUDO_TYPES, list_pseudo_columns
 from treaty.spark.planner.views import STREAM
+from treaty.spark.runner.data_roots import DataRoot, find_folder
 from treaty.spark.runner.kafka_source import (
     PARTITIONS_OF,
     READ_KEYS,
@@ -51,10 +51,6 @@ NULL_KEY = ("INVALID", "a record of a table needs a key")
 FILE, PLACE, ID, PARTITION = "_treaty_file", "_treaty_place", "_treaty_id", "_treaty_partition"
 BAD_OF = "bad_"
 """Bad rows are counted under this and their code."""
-BAD_ROWS = "_bad"
-"""The folder below the root that has the tables of bad rows."""
-PATTERN = frozenset("{}[]*?\\")
-"""Characters by which Spark takes a path for a pattern, which may match what is not below the root."""
 UNKNOWN = "TREATY_UNKNOWN_ID"
 """What the error of a batch begins with that has a schema id which the registry does not know."""
 
@@ -79,7 +75,7 @@ class SourceOpener:
 
     spark: SparkSession
     registry: Registry
-    root: Path
+    root: DataRoot
     counts_unknown: bool = False
     """Whether rows with an id that the registry does not know are bad; else they end the batch."""
     clusters: Mapping[str, KafkaCluster] = field(default_factory=dict)
@@ -160,17 +156,7 @@ class SourceOpener:
 
     def folder(self, source: Source) -> str:
         """Return the folder of a source; bad rows have one by the generation. Raises `SourceNotRunnableError` for one outside of the root."""
-        named = f"{BAD_ROWS}/{first_generation(source)}" if source.origin and not source.place else source.place
-        root = self.root.resolve()
-        place = (root / named.lstrip("/")).resolve()
-        if not place.is_relative_to(root):
-            raise SourceNotRunnableError(
-                f"the folder {source.place} of {source.name} is not below {self.root}: say another PATH"
-            )
-        if PATTERN.intersection(str(place.relative_to(root))):
-            message = f"the folder {source.place} of {source.name} is a pattern to Spark"
-            raise SourceNotRunnableError(f"{message}: say another PATH, without any of {' '.join(sorted(PATTERN))}")
-        return str(place)
+        return find_folder(self.root, source)
 
     def _open_delta(self, source: Source, *, streaming: bool) -> DataFrame:
         folder = self._delta_folder(source)
@@ -310,11 +296,6 @@ def expand_columns(registry: Registry, source: Source) -> tuple[SourceColumn, ..
         replace(one, type=print_column_type(drop_not_null(expand_type(kind, types.get))))
         for one, kind in zip(source.columns, kinds, strict=True)
     )
-
-
-def first_generation(source: Source) -> int:
-    """Return the generation that a source had at first, before it was ever dropped and brought back."""
-    return source.former[-1] if source.former else source.generation
 
 
 def _list_pseudo(places: Mapping[str, str]) -> dict[str, Column]:

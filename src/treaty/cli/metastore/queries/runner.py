@@ -1,17 +1,16 @@
 """`treaty runner`: carries out the queries of a registry on Spark."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from treaty.cli.cluster_options import read_clusters
+from treaty.cli.metastore.queries.folders import Folder, FolderType, join_folder, make_folder
 from treaty.cli.metastore.queries.service import (
     HEAP,
     ServiceOptions,
     default_name,
     has_iceberg,
-    make_folder,
     read_settings,
     run_service,
 )
@@ -41,13 +40,13 @@ EXIT = "Exit code 0: it was stopped, or with --once all queries were worked off.
 
 
 @click.command("runner", epilog=EXIT)
-@click.option("--root", metavar="SHARED", envvar="TREATY_RUNNER_ROOT", type=click.Path(file_okay=False, path_type=Path),
-              help="The folder that all runners of this registry share: checkpoints, and who is alive.")  # fmt: skip
+@click.option("--root", metavar="SHARED", envvar="TREATY_RUNNER_ROOT", type=FolderType(),
+              help="The folder that all runners of this registry share: checkpoints, and who is alive. A path, or a URL that Spark reads, such as s3a://bucket/folder.")  # fmt: skip
 @click.option(
     "--name", metavar="NAME", help="The name of this runner; the same at each start. By default that of the machine."
 )
-@click.option("--files", envvar="TREATY_FILES", metavar="ROOT", type=click.Path(exists=True, file_okay=False, path_type=Path),
-              help="The root of the folders that PATH names: of files and Delta tables. By default data below SHARED.")  # fmt: skip
+@click.option("--files", envvar="TREATY_FILES", metavar="ROOT", type=FolderType(exists=True),
+              help="The root of the folders that PATH names: of files and tables, a path or a URL. By default data below SHARED.")  # fmt: skip
 @click.option("--cluster", "clusters", envvar="TREATY_CLUSTER", multiple=True, metavar="NAME=FILE",
               help="A Kafka cluster that sources name (the default is main): a properties file with bootstrap.servers and credentials, "
               "or kafka://host:port. Repeatable.")  # fmt: skip
@@ -58,14 +57,14 @@ EXIT = "Exit code 0: it was stopped, or with --once all queries were worked off.
 @click.option("--listen", default="127.0.0.1:0", show_default=True, metavar="HOST:PORT",
               help="Where /status and /metrics are answered; port 0: a free one, which is printed.")  # fmt: skip
 @click.option("--once", is_flag=True, help="Work off what is there, and end.")
-@click.option("--checkpoints", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+@click.option("--checkpoints", metavar="DIR", type=FolderType(),
               help=f"The folder of the checkpoints, which CHECKPOINT_ROOT of a query lies below: checkpoints below --root without it, and with --once without --root {CHECKPOINTS} below --files.")  # fmt: skip
 @click.option("--query", "names", multiple=True, metavar="NAME", help="With --once, only this query. Repeatable.")
 @verbose
 @connection.registry
 @connection.as_json
 def command(
-    *, once: bool, checkpoints: Path | None, names: tuple[str, ...], registry: str, as_json: bool, **options: Any
+    *, once: bool, checkpoints: Folder | None, names: tuple[str, ...], registry: str, as_json: bool, **options: Any
 ) -> None:
     """Run the queries of a registry on Spark: over topics, files, Delta and Iceberg tables, into topics and tables.
 
@@ -81,15 +80,16 @@ def command(
     Examples:
       treaty runner --root /shared --files /data --registry http://127.0.0.1:8081
       treaty runner --root /shared --cluster main=kafka://127.0.0.1:9092
+      treaty runner --root hdfs://namenode/treaty --files hdfs://namenode/data
       treaty runner --root /shared --listen 0.0.0.0:9465 --json
       treaty runner --once --files /data --query delays --json
     """  # noqa: D301 - click wants the control character
-    root: Path | None = options.pop("root")
-    files: Path | None = options.pop("files") or (root / DATA if root is not None else None)
+    root: Folder | None = options.pop("root")
+    files: Folder | None = options.pop("files") or (join_folder(root, DATA) if root is not None else None)
     if once:
         if files is None:
             raise click.UsageError("--once reads and writes below a root: name it by --files ROOT")
-        default = root / "checkpoints" if root is not None else files / CHECKPOINTS
+        default = join_folder(root, "checkpoints") if root is not None else join_folder(files, CHECKPOINTS)
         asked = ServiceOptions("once", checkpoints or default, files, registry, as_json=as_json, **_of_spark(options))
         _run_once(asked, names)
         return

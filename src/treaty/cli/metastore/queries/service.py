@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from treaty.cli.cluster_options import read_clusters
+from treaty.cli.metastore.queries.folders import Folder, describe_unwritable, join_folder, make_folder, print_folder
 from treaty.cli.pipeline.jvm_end import end_with_spark, silence_libraries
 from treaty.cli.registry import connection
 from treaty.cli.spark import is_verbose, needs_jvm, needs_spark
@@ -41,8 +41,8 @@ class ServiceOptions:
     """The options of a runner that runs until it is stopped."""
 
     name: str
-    root: Path
-    files: Path
+    root: Folder
+    files: Folder
     registry: str
     master: str = "local[*]"
     memory: str = HEAP
@@ -50,7 +50,7 @@ class ServiceOptions:
     listen: str = "127.0.0.1:0"
     clusters: Sequence[str] = ()
     as_json: bool = False
-    checkpoints: Path | None = None
+    checkpoints: Folder | None = None
     """The folder of the checkpoints; None: checkpoints below the root."""
     iceberg: bool = False
     """Whether Iceberg is loaded also where no source has it yet."""
@@ -71,7 +71,7 @@ def run_service(options: ServiceOptions) -> None:
             RunnerPlace,
             SparkEndedError,
         )
-        from treaty.spark.runner.service.shared_files import LocalFiles  # noqa: PLC0415
+        from treaty.spark.runner.service.shared_files import open_root  # noqa: PLC0415
 
     make_folder(options.root)
     printer = _StatePrinter(as_json=options.as_json)
@@ -81,7 +81,7 @@ def run_service(options: ServiceOptions) -> None:
         end_by_signal(ending, silence_libraries),
     ):
         spark = _open_session(options, iceberg=options.iceberg or has_iceberg(found.registry))
-        checkpoints = str((options.checkpoints or options.root / "checkpoints").resolve())
+        checkpoints = print_folder(options.checkpoints or join_folder(options.root, "checkpoints"))
         starter = QueryStarter(
             spark, found.registry, options.files, checkpoints, clusters=clusters, on_note=printer.say_note
         )
@@ -92,9 +92,9 @@ def run_service(options: ServiceOptions) -> None:
         public = find_public_host(host)
         with closing(_listen(lambda: StatusServer(runner.status, host, port, public), options.listen)) as server:
             try:
-                runner.run(RunnerPlace(options.name, LocalFiles(options.root.resolve()), server.address), ending)
+                runner.run(RunnerPlace(options.name, open_root(spark, options.root), server.address), ending)
             except OSError as error:  # what keeps the lease is a file there
-                raise UnusableError(_unwritable(options.root, error)) from error
+                raise UnusableError(describe_unwritable(options.root, error)) from error
             except LeaseLostError as lost:
                 raise RunnerEndedError(str(lost), "RUNNER_LOST") from lost
             except SparkEndedError as ended:
@@ -139,18 +139,6 @@ def _open_session(options: ServiceOptions, *, iceberg: bool) -> Any:
     if not is_verbose():
         spark.sparkContext.setLogLevel("OFF")
     return spark
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder. Raises `UnusableError` where it can't be made."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UnusableError(_unwritable(folder, error)) from error
-
-
-def _unwritable(folder: Path, error: OSError) -> str:
-    return f"the folder {folder} can't be written: {error.strerror or error}; name another one, or give this user the right to write there"
 
 
 def default_name() -> str:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,13 +10,13 @@ from time import sleep
 from typing import Protocol
 
 from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
 
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
 
 ROOT_ID = "runners/.root"
 """The file that has the id of a root."""
 ROOT_ID_READS = 20
-URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 class SharedFiles(Protocol):
@@ -109,9 +108,9 @@ class HadoopFiles:
             raise OSError(_reason_of(error)) from error
 
 
-def is_url(root: str) -> bool:
-    """Whether a root is the URL of a file system, and no path of this machine."""
-    return URL.match(root) is not None
+def open_root(spark: SparkSession, root: Path | str) -> SharedFiles:
+    """Return the files of a root: of a path, or of the URL of a file system."""
+    return LocalFiles(root.resolve()) if isinstance(root, Path) else HadoopFiles(CheckpointFiles(spark, root))
 
 
 def read_root_id(files: SharedFiles) -> str:
