@@ -6,14 +6,8 @@ import click
 
 from treaty.cli.cluster_options import read_clusters
 from treaty.cli.metastore.queries.folders import Folder, FolderType, join_folder, make_folder
-from treaty.cli.metastore.queries.service import (
-    HEAP,
-    ServiceOptions,
-    default_name,
-    has_iceberg,
-    read_settings,
-    run_service,
-)
+from treaty.cli.metastore.queries.service import default_name, has_iceberg, read_settings, run_isolated, run_service
+from treaty.cli.metastore.queries.service_options import HEAP, ServiceOptions
 from treaty.cli.registry import connection
 from treaty.cli.spark import is_verbose, needs_jvm, needs_spark, verbose
 from treaty.cli.terminal import screen
@@ -54,6 +48,12 @@ EXIT = "Exit code 0: it was stopped, or with --once all queries were worked off.
 @click.option("--memory", default=HEAP, show_default=True, metavar="SIZE", help="The heap of Spark's driver.")
 @click.option("--conf", "settings", multiple=True, metavar="NAME=VALUE", help="Setting for Spark. Repeatable.")
 @click.option("--iceberg", is_flag=True, help="Load Iceberg, also where no source is an Iceberg table yet.")
+@click.option(
+    "--isolate",
+    is_flag=True,
+    help="A process with a driver of its own for each query, with the heap of --memory: what ends one ends no other.",
+)
+@click.option("--isolated-part", hidden=True, help="Run this part alone, as its runner says on the standard input.")
 @click.option("--listen", default="127.0.0.1:0", show_default=True, metavar="HOST:PORT",
               help="Where /status and /metrics are answered; port 0: a free one, which is printed.")  # fmt: skip
 @click.option("--once", is_flag=True, help="Work off what is there, and end.")
@@ -64,7 +64,14 @@ EXIT = "Exit code 0: it was stopped, or with --once all queries were worked off.
 @connection.registry
 @connection.as_json
 def command(
-    *, once: bool, checkpoints: Folder | None, names: tuple[str, ...], registry: str, as_json: bool, **options: Any
+    *,
+    once: bool,
+    checkpoints: Folder | None,
+    names: tuple[str, ...],
+    registry: str,
+    as_json: bool,
+    isolated_part: str | None,
+    **options: Any,
 ) -> None:
     """Run the queries of a registry on Spark: over topics, files, Delta and Iceberg tables, into topics and tables.
 
@@ -99,7 +106,8 @@ def command(
         raise click.UsageError("--query goes with --once: a runner runs all queries, below --root")
     make_folder(files)
     name = options.pop("name") or default_name()
-    run_service(ServiceOptions(name, root, files, registry, as_json=as_json, checkpoints=checkpoints, **options))
+    asked = ServiceOptions(name, root, files, registry, as_json=as_json, checkpoints=checkpoints, **options)
+    run_service(asked) if isolated_part is None else run_isolated(asked, isolated_part)
 
 
 def _of_spark(options: dict[str, Any]) -> dict[str, Any]:

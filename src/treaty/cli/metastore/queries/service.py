@@ -3,9 +3,9 @@
 import json
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treaty.cli.cluster_options import read_clusters
-from treaty.cli.metastore.queries.folders import Folder, describe_unwritable, join_folder, make_folder, print_folder
+from treaty.cli.metastore.queries.folders import describe_unwritable, join_folder, make_folder, print_folder
+from treaty.cli.metastore.queries.isolated import make_command, run_part
+from treaty.cli.metastore.queries.service_options import ServiceOptions
 from treaty.cli.pipeline.jvm_end import end_with_spark, silence_libraries
 from treaty.cli.registry import connection
 from treaty.cli.spark import is_verbose, needs_jvm, needs_spark
@@ -24,10 +26,12 @@ from treaty.cli.terminal.source import UnusableError
 if TYPE_CHECKING:
     from treaty.core.registry import Registry
     from treaty.spark.runner.file_records import QueryFileRecord
+    from treaty.spark.runner.query_start import QueryStarter
     from treaty.spark.runner.service.part_status import PartStatus
 
 COLORS = {"RUNNING": "green", "FAILED": "red", "RETRYING": "yellow", "WAITING": "yellow"}
-HEAP = "2g"
+OWN_HEAP = "512m"
+"""The heap of a runner whose queries have processes of their own."""
 
 
 class RunnerEndedError(ReportedError):
@@ -36,34 +40,13 @@ class RunnerEndedError(ReportedError):
     exit_code = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceOptions:
-    """The options of a runner that runs until it is stopped."""
-
-    name: str
-    root: Folder
-    files: Folder
-    registry: str
-    master: str = "local[*]"
-    memory: str = HEAP
-    settings: Sequence[str] = ()
-    listen: str = "127.0.0.1:0"
-    clusters: Sequence[str] = ()
-    as_json: bool = False
-    checkpoints: Folder | None = None
-    """The folder of the checkpoints; None: checkpoints below the root."""
-    iceberg: bool = False
-    """Whether Iceberg is loaded also where no source has it yet."""
-
-
 def run_service(options: ServiceOptions) -> None:
     """Run until SIGTERM or SIGINT; the batches that run are finished then."""
     host, port = _parse_listen(options.listen)
-    clusters = read_clusters(options.clusters)
     ending = Event()
     with needs_spark():
-        from treaty.spark.runner.query_start import QueryStarter  # noqa: PLC0415 (these load Spark, which --help must not need)
-        from treaty.spark.runner.service.http_status import StatusServer, find_public_host  # noqa: PLC0415
+        from treaty.spark.runner.service.http_status import StatusServer, find_public_host  # noqa: PLC0415 (these load Spark, which --help must not need)
+        from treaty.spark.runner.service.part_process import PartProcess  # noqa: PLC0415
         from treaty.spark.runner.service.runner import (  # noqa: PLC0415
             LeaseLostError,
             QueryRunner,
@@ -80,15 +63,18 @@ def run_service(options: ServiceOptions) -> None:
         end_with_spark(ending),
         end_by_signal(ending, silence_libraries),
     ):
-        spark = _open_session(options, iceberg=options.iceberg or has_iceberg(found.registry))
-        checkpoints = print_folder(options.checkpoints or join_folder(options.root, "checkpoints"))
-        starter = QueryStarter(
-            spark, found.registry, options.files, checkpoints, clusters=clusters, on_note=printer.say_note
-        )
+        own = replace(options, master="local[1]", memory=OWN_HEAP) if options.isolate else options
+        starter = make_starter(own, found.registry, printer.say_note)
+        spark = starter.spark
         events = RunnerEvents(
             printer.say_state, printer.say_unreachable, printer.say_wait, printer.say_ready, printer.say_removed
         )
-        runner = QueryRunner(starter, events)
+        start_part = (
+            (lambda part: PartProcess(part, make_command(options, part), printer.say_state))
+            if options.isolate
+            else None
+        )
+        runner = QueryRunner(starter, events, start_part)
         public = find_public_host(host)
         with closing(_listen(lambda: StatusServer(runner.status, host, port, public), options.listen)) as server:
             try:
@@ -103,6 +89,22 @@ def run_service(options: ServiceOptions) -> None:
         printer.say_end(options.name)
         if ending.is_set():
             spark.stop()
+
+
+def make_starter(options: ServiceOptions, registry: "Registry", on_note: Callable[[str, str], None]) -> "QueryStarter":
+    """Open a session of Spark; return what starts queries in it."""
+    from treaty.spark.runner.query_start import QueryStarter  # noqa: PLC0415 (loads Spark)
+
+    clusters = read_clusters(options.clusters)
+    spark = _open_session(options, iceberg=options.iceberg or has_iceberg(registry))
+    checkpoints = print_folder(options.checkpoints or join_folder(options.root, "checkpoints"))
+    return QueryStarter(spark, registry, options.files, checkpoints, clusters=clusters, on_note=on_note)
+
+
+def run_isolated(options: ServiceOptions, key: str) -> None:
+    """Run one part in this process, as its runner says."""
+    with needs_spark():
+        run_part(options, key, lambda own, registry: make_starter(own, registry, _StatePrinter(as_json=False).say_note))
 
 
 def read_settings(texts: Sequence[str]) -> dict[str, str]:

@@ -16,13 +16,15 @@ from treaty.spark.runner.leftovers import LeavingFiles
 from treaty.spark.runner.query_start import QueryStarter
 from treaty.spark.runner.service.follower import FeedFollower
 from treaty.spark.runner.service.lease import LeaseLostError, OwnLease, RunnerPlace, acquire_lease
+from treaty.spark.runner.service.part_process import PartProcess
 from treaty.spark.runner.service.part_status import PartStatus
 from treaty.spark.runner.service.part_thread import DRAIN_SECONDS, PartHooks, PartThread
 from treaty.spark.runner.service.states import ENDED
 from treaty.spark.runner.service.sweep import FileSweep
-from treaty.spark.runner.service.wanted import QuerySnapshot
+from treaty.spark.runner.service.wanted import QuerySnapshot, WantedPart
 
 __all__ = ["LeaseLostError", "QueryRunner", "RunnerEvents", "RunnerPlace", "RunnerStatus", "SparkEndedError"]
+AnyPart = PartThread | PartProcess
 TURN_SECONDS = 0.5
 """Seconds between two looks at the parts where nothing changes."""
 
@@ -60,12 +62,15 @@ class RunnerStatus:
 class QueryRunner:
     """Runs its share of the queries of a registry. `run` blocks; `status` may be asked from any thread."""
 
-    def __init__(self, starter: QueryStarter, events: RunnerEvents) -> None:
-        """Run nothing yet."""
+    def __init__(
+        self, starter: QueryStarter, events: RunnerEvents, start_part: Callable[[WantedPart], AnyPart] | None = None
+    ) -> None:
+        """Run nothing yet. `start_part` starts a part elsewhere than in a thread of this process."""
+        self._start_part = start_part or (lambda part: PartThread(part, self._hooks))
         self._starter, self._events = starter, events
         self._since = int(time() * 1_000)
-        self._threads: dict[PartKey, PartThread] = {}
-        self._leaving: dict[PartKey, PartThread] = {}
+        self._threads: dict[PartKey, AnyPart] = {}
+        self._leaving: dict[PartKey, AnyPart] = {}
         self._lock = Lock()
         self._follower: FeedFollower | None = None
         self._lease: OwnLease | None = None
@@ -138,7 +143,7 @@ class QueryRunner:
                     self._threads[key].change(part)
                 elif key not in self._leaving or key in ended:  # else it is drained first
                     self._leaving.pop(key, None)
-                    self._threads[key] = PartThread(part, self._hooks)
+                    self._threads[key] = self._start_part(part)
 
     def _has(self, snapshot: QuerySnapshot, key: PartKey) -> bool:
         part = snapshot.parts.get(key)
