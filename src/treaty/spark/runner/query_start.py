@@ -105,7 +105,7 @@ class QueryStarter:
 
     def find_planned_batch(self, source: Source) -> int:
         """Return the number of the batch that a query has begun and not finished: its records are settled, and it is run first; -1 without one."""
-        files, place = CheckpointFiles(self.spark, self.checkpoints), place_of(source)
+        files, place = CheckpointFiles(self.spark, find_checkpoint_root(source, self.checkpoints)), place_of(source)
         planned = max(files.list_numbers(f"{place}/offsets"), default=-1)
         return planned if planned > max(files.list_numbers(f"{place}/commits"), default=-1) else -1
 
