@@ -1,6 +1,11 @@
 """Pages of queries and of the processes of a registry: how each is, why, and where more of it is told."""
 
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 from tests.pages.browser import PageBrowser
 from tests.pages.conftest import Tell
@@ -93,6 +98,65 @@ def test_a_query_that_a_runner_has_is_running_until_the_runner_goes(tell: Tell) 
         assert "runner r1" in (await browser.see("node")).text
         await browser.registry.ask(ReleaseRunner("r1", lease.epoch))
         assert "No runner has it" in (await browser.see("source", name="mails")).text
+
+    tell(story)
+
+
+@contextmanager
+def runner_that_says(status: Callable[[], object]) -> Iterator[str]:
+    """The address of a program that answers `/status` with what a function returns, while the block runs."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if self.path == "/status" else 404)
+            self.end_headers()
+            self.wfile.write(json.dumps(status()).encode())
+
+        def log_message(self, *words: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def test_numbers_and_bad_rows_by_reason_are_those_of_the_runner(tell: Tell) -> None:
+    said: list[object] = [None]
+
+    async def story(browser: PageBrowser) -> None:
+        await add_query(browser.registry)
+        query = (await browser.registry.ask(DescribeSource("mails"))).answer.source
+        with runner_that_says(lambda: said[0]) as address:
+            lease = (await browser.registry.ask(AcquireRunner("r1", "holder", address))).answer
+            part = QueryPart("mails", query.generation, "query")
+            await browser.registry.ask(AssignQueries("r1", lease.epoch, (part,)))
+            numbers = {
+                "part": "query",
+                "generation": query.generation,
+                "rows_in": 12_345,
+                "rows_out": 12_300,
+                "lag_records": 7,
+            }
+            bad = {"DECODE": 40, "<script>alert(1)</script>\u202e": 5, "text": "many", "true": True, "much": 1 << 70}
+            other = {**numbers, "generation": query.generation + 1, "rows_in": 99_999}
+            said[0] = {"name": "r1", "queries": [{**numbers, "bad": bad, "batches": 2, "batch_ms": 1_250}, other, 3]}
+            for page in (await browser.see("queries"), await browser.see("source", name="mails")):
+                assert "12,345 rows in, 12,300 out, 7 behind, last batch 1.2 s." in page.text
+                assert "Bad rows: 40 DECODE, 5 <script>alert(1)</script>" in page.text
+                assert "99,999" not in page.text
+                assert "many" not in page.text
+                assert "\u202e" not in page.text
+            for said[0] in (
+                {"queries": 3},
+                [1],
+                {"queries": [{"part": 3}, {"part": "query", "rows_in": -1}]},
+                "x" * 5_000_000,
+            ):
+                page = await browser.see("queries")
+                assert "Runner r1 has it" in page.text
+                assert "rows in" not in page.text
+        assert "Runner r1 has it" in (await browser.see("queries")).text, "it does not answer"
 
     tell(story)
 

@@ -134,6 +134,7 @@ def pages_over(
 
     def load(registry: AsyncRegistry) -> MountedDialect:
         from treaty.assemble.pages import MountedPages, tail_of  # noqa: PLC0415 (see LatePages)
+        from treaty.assemble.runner_status import fetch_status  # noqa: PLC0415
         from treaty.web.pages.application import PageApplication  # noqa: PLC0415
         from treaty.web.pages.page import LeadingNode, ServerFacts  # noqa: PLC0415
 
@@ -151,6 +152,7 @@ def pages_over(
             audit=audit,
             workers=None if metrics is None else metrics.workers,
             leader=find_leader,
+            runner_status=fetch_status,
         )
         return MountedPages(PageApplication(server), registry, sessions, authenticator)
 

@@ -97,6 +97,8 @@ class ServerFacts:
     """The gauges of all workers of this server by worker, as of their last beat."""
     leader: Callable[[], Awaitable[LeadingNode | None]] | None = field(default=None, repr=False)
     """The node that decides changes, as far as this one knows; None where all nodes are alike."""
+    runner_status: Callable[[str], Awaitable[bytes | None]] | None = field(default=None, repr=False)
+    """What the status of a runner at an address says; None where runners are not asked."""
     clock: Callable[[], float] = field(default=time.time, repr=False)
     """Seconds since the epoch."""
 

@@ -1,8 +1,9 @@
 """Sources and named types of the metastore, with their queries: lists, and a page for each."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from treaty.core.column_types.tokens import print_name
 from treaty.core.messages.metastore import (
@@ -20,12 +21,14 @@ from treaty.core.sources import BAD, QUERY, RUNNING, Incarnation, Source, Source
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.web.pages.column_readers import find_column_readers
 from treaty.web.pages.page import ROWS, PageError, PageRequest, WebPage
+from treaty.web.pages.part_rates import PartRates, Rates, ask_rates
 from treaty.web.pages.subject import pin_place
 from treaty.web.pages.templates import link_to, link_to_use, mark_all_unseen, status_link
 from treaty.web.schemas.texts import show_text
 
 BEFORE_SURROGATES = 0xD7FF
 KINDS = ("", "STREAM", "TABLE")
+NO_RATES: Rates = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,11 @@ class RunState:
     """good, warn or bad."""
     reason: str
     address: str = ""
+    rates: PartRates | None = None
+    """Numbers of the runner, if it answers."""
 
 
-def list_states(fed: FedQuery, runners: Mapping[str, FedRunner]) -> list[RunState]:
+def list_states(fed: FedQuery, runners: Mapping[str, FedRunner], rates: Rates = NO_RATES) -> list[RunState]:
     """Return how the parts of a source are run: its query, and the bad rows of the source that it has them of."""
     source, assigned = fed.source, {one.part: one for one in fed.assigned}
     parts = (QUERY,) if source.query is not None else (BAD,)
@@ -58,17 +63,25 @@ def list_states(fed: FedQuery, runners: Mapping[str, FedRunner]) -> list[RunStat
             reason = f"Runner {place.runner} is gone; another one takes it when it is started."
             states.append(RunState(part, "lost", "bad", reason))
         else:
-            states.append(RunState(part, "running", "good", f"Runner {place.runner} has it.", address))
+            numbers = rates.get((source.generation, part))
+            states.append(RunState(part, "running", "good", f"Runner {place.runner} has it.", address, numbers))
     return states
+
+
+def find_runners(queries: Iterable[FedQuery], runners: Mapping[str, FedRunner]) -> list[FedRunner]:
+    """Return the runners that have parts of some queries."""
+    names = dict.fromkeys(place.runner for fed in queries for place in fed.assigned)
+    return [runners[name] for name in names if name in runners]
 
 
 async def show_queries(request: PageRequest) -> WebPage:
     """Show a page of queries and of streams of bad rows: how each is run, why, and by which runner."""
     feed = await request.ask(ListQueries(after=request.raw("after"), limit=ROWS))
     first = feed if not request.raw("after") else await request.ask(ListQueries(limit=1))
-    runners = {one.name: one for one in first.runners}
+    runners = {runner.name: runner for runner in first.runners}
+    rates = await ask_rates(request, find_runners(feed.queries, runners))
     values = {
-        "queries": [(one.source, list_states(one, runners)) for one in feed.queries],
+        "queries": [(fed.source, list_states(fed, runners, rates)) for fed in feed.queries],
         "runners": [(one, status_link(one.address)) for one in first.runners],
         "next_page": link_to("queries", after=feed.last) if feed.last else "",
         "first_page": "queries" if request.raw("after") else "",
@@ -86,13 +99,10 @@ async def find_states(request: PageRequest, source: Source) -> list[RunState]:
     before = f"{key[:-1]}{chr(place)}{chr(sys.maxunicode)}"  # right before the key, so that a page begins with it
     feed = await request.ask_or_none(ListQueries(after=before, limit=1), Denied, NotFound, NotOffered)
     first = await request.ask_or_none(ListQueries(limit=1), Denied, NotFound, NotOffered)
-    runners = {one.name: one for one in (first.runners if first else ())}
-    return [
-        state
-        for fed in (feed.queries if feed else ())
-        if key_of_name(fed.source.name) == key
-        for state in list_states(fed, runners)
-    ]
+    runners = {runner.name: runner for runner in (first.runners if first else ())}
+    queries = [fed for fed in (feed.queries if feed else ()) if key_of_name(fed.source.name) == key]
+    rates = await ask_rates(request, find_runners(queries, runners))
+    return [state for fed in queries for state in list_states(fed, runners, rates)]
 
 
 def list_revisions(source: Source) -> tuple[Incarnation, ...]:
