@@ -136,14 +136,14 @@ def _put_avro_fields(
 
 def _avro_types(node: Json) -> Iterator[str]:
     """The types that a field may have, without null: kinds, names of types, and logical types."""
-    for one in node[:FIELD_TYPES] if isinstance(node, list) else [node]:
-        if isinstance(one, str) and one != "null":
-            yield one
-            if "." in one:
-                yield one.rpartition(".")[2]
-        elif isinstance(one, dict):
-            kind, logical, name = one.get("type"), one.get("logicalType"), one.get("name")
-            yield from (word for word in (kind, logical, name) if isinstance(word, str))
+    for branch in node[:FIELD_TYPES] if isinstance(node, list) else [node]:
+        if isinstance(branch, str) and branch != "null":
+            yield branch
+            if "." in branch:
+                yield branch.rpartition(".")[2]
+        elif isinstance(branch, dict):
+            words = (branch.get(member) for member in ("type", "logicalType", "name"))
+            yield from (word for word in words if isinstance(word, str))
 
 
 # ----------------------------------------------------------------------------------------------------- JSON Schema
@@ -181,26 +181,26 @@ class _JsonWalk:
                 budget.spend(len(passed))
                 self._waiting.append((target, path, passed | {id(target)}))
             self._put_properties(node, path, passed, budget)
-            inside = [node[step] for step in ("items", "additionalProperties") if step in node]
-            inside += (one for step in _MORE if isinstance(node.get(step), list) for one in node[step])
-            budget.spend(len(inside))
-            self._waiting += ((one, path, passed) for one in inside)
+            parts = [node[step] for step in ("items", "additionalProperties") if step in node]
+            parts += (part for step in _MORE if isinstance(node.get(step), list) for part in node[step])
+            budget.spend(len(parts))
+            self._waiting += ((part, path, passed) for part in parts)
 
     def _put_properties(self, node: dict[str, Json], path: str, passed: frozenset[int], budget: StepBudget) -> None:
-        inside = node.get("properties")
-        for name, one in reversed(inside.items()) if isinstance(inside, dict) else ():
+        properties = node.get("properties")
+        for name, part in reversed(properties.items()) if isinstance(properties, dict) else ():
             if len(self._contents.fields) >= SCHEMA_MEMBERS:
                 return
             budget.spend(1)
             place = f"{path}.{name}" if path else name
-            kind = one.get("type") if isinstance(one, dict) else None
-            if isinstance(kind, str) and len(one) == 1:  # most are no more than that
+            kind = part.get("type") if isinstance(part, dict) else None
+            if isinstance(kind, str) and len(part) == 1:  # most are no more than that
                 self._contents.put_field(place, (kind,))
                 continue
-            types = tuple(self._types(one))
+            types = tuple(self._types(part))
             budget.spend(len(types))
             if self._contents.put_field(place, types):
-                self._waiting.append((one, place, passed))
+                self._waiting.append((part, place, passed))
 
     def _types(self, node: Json) -> Iterator[str]:
         if isinstance(node, dict) and isinstance(node.get("$ref"), str):
@@ -208,7 +208,7 @@ class _JsonWalk:
         if isinstance(node, dict):
             types = node.get("type")
             kinds = types[:FIELD_TYPES] if isinstance(types, list) else [types]
-            yield from (one for one in kinds if isinstance(one, str) and one != "null")
+            yield from (kind for kind in kinds if isinstance(kind, str) and kind != "null")
             if isinstance(node.get("format"), str):
                 yield node["format"]
 
@@ -243,11 +243,11 @@ def _list_elements(schema: ResolvedSchema, contents: SchemaContents) -> None:
     try:
         with use_budget(StepBudget()):
             model = form.parse(schema, False)
-            for one in form.elements(model):
-                if one.doc:
-                    contents.docs.append(one.doc)
-                if one.kind == "field" and len(contents.fields) < SCHEMA_MEMBERS:
-                    contents.put_field(one.name, ())
+            for element in form.elements(model):
+                if element.doc:
+                    contents.docs.append(element.doc)
+                if element.kind == "field" and len(contents.fields) < SCHEMA_MEMBERS:
+                    contents.put_field(element.name, ())
             if form.tagging is not None:
                 contents.tags.update(tag for entity in form.tagging.entities(model) for tag in entity.tags)
     except (InvalidSchemaError, StepsError):

@@ -141,7 +141,7 @@ def _source_rows(connection: sqlite3.Connection, plan: SearchPlan, access: Acces
         text = f"{as_token(name)} {columns}"
         fits = kind in plan.kinds and all(word in text for word in plan.words)
         if fits and (access is None or access.may_source("read", key_of_name(name))):
-            fields = tuple(one for one in columns.split() if any(word in one for word in plan.words))
+            fields = tuple(column for column in columns.split() if any(word in column for word in plan.words))
             yield IndexRow(SOURCES_FROM - at, kind, "", name, fields=fields)
 
 

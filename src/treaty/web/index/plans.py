@@ -66,8 +66,8 @@ class SearchPlan:
 def make_plan(connection: sqlite3.Connection, terms: Sequence[SearchTerm], readable: ReadableSubjects) -> SearchPlan:
     """Return the plan of a search; parts of names stand for names in schemas that the caller may read."""
     plan = SearchPlan()
-    types = [as_token(one.value) for one in terms if one.name == "type"]
-    fields = [one.value for one in terms if one.name == "field"]
+    types = [as_token(term.value) for term in terms if term.name == "type"]
+    fields = [term.value for term in terms if term.name == "field"]
     for value in fields:
         found, is_partial = find_parts(connection, value, readable) if "*" in value else ([as_token(value)], False)
         names = found or [as_token(value.replace("*", ""))]  # which no field has
@@ -79,8 +79,8 @@ def make_plan(connection: sqlite3.Connection, terms: Sequence[SearchTerm], reada
     if types and not fields:
         plan.match += [any_of([f"|{kind}"]) for kind in types]
     plan.for_sources = not types
-    for one in terms:
-        _add_term(connection, plan, one, readable)
+    for term in terms:
+        _add_term(connection, plan, term, readable)
     return plan
 
 

@@ -106,9 +106,8 @@ class IndexUpdate:
     # ------------------------------------------------------------------------------------------------------ subjects
 
     def _put_subject(self, subject: Subject) -> Steps:
-        entries = [
-            one for state in SHOWN for one in self._tables.walk(VERSION_BY_NUMBER, *subject_span(state, *subject))
-        ]
+        spans = (subject_span(state, *subject) for state in SHOWN)
+        entries = [entry for span in spans for entry in self._tables.walk(VERSION_BY_NUMBER, *span)]
         row = self._tables.get(SUBJECT, subject)
         if row is None:
             return
