@@ -1,11 +1,12 @@
-"""The pages for people, mounted in a server: who looks, what form was sent, logging in and out."""
+"""The pages for people, mounted in a server: who looks, what form was sent, logging in and out, what runners say."""
 
+import asyncio
 import base64
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import RedirectResponse, Response
@@ -21,13 +22,17 @@ from treaty.api.request_scope import ROUTE
 from treaty.core.refusals import RegistryError, Unauthenticated
 from treaty.core.registry import AsyncRegistry
 from treaty.web.pages.application import CHANGING, HEADERS, STATIC, PageApplication
-from treaty.web.pages.login import local_page, show_login
-from treaty.web.pages.page import FORM_FIELDS, QUERY_FIELDS, PageError, PageRequest, PageViewer, WebPage
+from treaty.web.pages.page import FORM_FIELDS, QUERY_FIELDS, PageError, PageRequest, PageViewer, WebPage, local_page, show_login
 
 PREFIX = b"/ui"
 AUDIT_BYTES = 262_144
 """Bytes at the end of the audit log in which its last lines are looked for."""
 FORM_MEDIA = "application/x-www-form-urlencoded"
+RUNNER_SECONDS = 1.0
+"""Seconds in which a runner answers; a page waits no longer."""
+STATUS_BYTES = 4_194_304
+"""Bytes of an answer that are read; a longer one counts as none."""
+WEB_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,3 +242,28 @@ def tail_of(path: Path) -> Callable[[int], list[str]]:
         return lines[-line_count:][::-1]
 
     return read
+
+
+async def fetch_status(address: str) -> bytes | None:
+    """Return the body that a runner answers at an address; None for a runner that does not answer in time. No redirect is followed."""
+    try:
+        async with asyncio.timeout(RUNNER_SECONDS):
+            answer = await _ask_runner(address)
+    except (OSError, ValueError, TimeoutError):
+        return None
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return body if head.split(b" ")[1:2] == [b"200"] and len(answer) <= STATUS_BYTES else None
+
+
+async def _ask_runner(address: str) -> bytes:
+    parts = urlsplit(address)
+    secure, host = parts.scheme == "https", parts.hostname or ""
+    reader, writer = await asyncio.open_connection(host, parts.port or WEB_PORTS[parts.scheme], ssl=secure or None)
+    try:
+        writer.write(f"GET {parts.path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode("ascii"))
+        answer = bytearray()
+        while len(answer) <= STATUS_BYTES and (part := await reader.read(65_536)):
+            answer += part
+        return bytes(answer)
+    finally:
+        writer.close()

@@ -1,7 +1,8 @@
 """What a page is made from and what it becomes: the request, the viewer, the answer."""
 
+import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -18,6 +19,8 @@ FORM_FIELDS = 200
 """Members of a form that a page takes."""
 QUERY_FIELDS = 100
 """Members of the query of an address that a page takes."""
+_LOCAL = re.compile(r"[a-z-]*(\?[^\s\\]*)?")
+"""The address of one of these pages, relative to them: no scheme, no host, no way upwards."""
 NUMBER_DIGITS = 10
 """Digits of a number in a form or an address."""
 
@@ -179,3 +182,19 @@ class RawText:
     """An answer that is plain text, such as a long schema."""
 
     text: str
+
+
+def local_page(text: str) -> str:
+    """Return an address if it is one of these pages, else ""."""
+    return text if _LOCAL.fullmatch(text) and not text.startswith(("login", "logout")) else ""
+
+
+def show_login(wanted: str, methods: Sequence[str], *, status: int = 200, user: str = "", reason: str = "") -> WebPage:
+    """Show the form for a name and a password, or a token; `wanted` is the page to which it leads."""
+    values = {
+        "wanted": local_page(wanted),
+        "methods": methods,
+        "user": user[:200],
+        "failure": reason.removeprefix("Unauthorized: "),
+    }
+    return WebPage("login.html", "Log in", values, "login", status)
