@@ -22,7 +22,16 @@ from treaty.api.request_scope import ROUTE
 from treaty.core.refusals import RegistryError, Unauthenticated
 from treaty.core.registry import AsyncRegistry
 from treaty.web.pages.application import CHANGING, HEADERS, STATIC, PageApplication
-from treaty.web.pages.page import FORM_FIELDS, QUERY_FIELDS, PageError, PageRequest, PageViewer, WebPage, local_page, show_login
+from treaty.web.pages.page import (
+    FORM_FIELDS,
+    QUERY_FIELDS,
+    PageError,
+    PageRequest,
+    PageViewer,
+    WebPage,
+    local_page,
+    show_login,
+)
 
 PREFIX = b"/ui"
 AUDIT_BYTES = 262_144
