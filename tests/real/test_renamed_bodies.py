@@ -43,6 +43,12 @@ def facts(planned: BodyPlan, names: dict[str, str]) -> tuple[object, ...]:
     return planned.columns, plan.output_mode, plan.key, plan.fingerprint, sorted(reads), len(plan.state)
 
 
+def cut(part: tuple[str, str]) -> tuple[str, str]:
+    """A part of a state without its last words, where it was shortened: a name of another length ends it elsewhere."""
+    kind, text = part
+    return kind, text[:100] if text.endswith("…") else text
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_body_by_other_names_is_planned_as_the_same_query(planner: BodyPlanner, name: str) -> None:
     query, _ = read_body(name)
@@ -54,4 +60,4 @@ def test_a_body_by_other_names_is_planned_as_the_same_query(planner: BodyPlanner
     plain = {key: one for key, one in names.items() if one.isidentifier() and one.isascii()}
     if plain == names:
         texts = [(kind, rename_in_state(text, names)) for kind, text in before.plan.state]
-        assert sorted(texts) == sorted(after.plan.state)
+        assert sorted(map(cut, texts)) == sorted(map(cut, after.plan.state))
