@@ -37,6 +37,7 @@ def endured(backend: str, folder: Path, kills: int, figure: Callable[[str], None
     figure(str(outcome))
     assert not outcome.wrong, f"{outcome.wrong}; the events are in {history}"
     assert outcome.operations > kills * 10
+    assert outcome.states > kills, "the log was read once only"
     assert {*store.harms} & {*outcome.harms}, "nothing happened to the log"
 
 

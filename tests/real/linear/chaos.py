@@ -49,6 +49,8 @@ class Chaos:
     store: Store
     seed: int
     told: Callable[[str], None] = lambda _: None
+    begun: Callable[[], None] = lambda: None
+    """Called once the servers have started, so that the log is there."""
     recorder: Recorder = field(default_factory=Recorder)
     servers: list[Running] = field(default_factory=list)
     done: threading.Event = field(default_factory=threading.Event)
@@ -63,6 +65,7 @@ class Chaos:
     def run(self, kills: int, seconds: float = float("inf")) -> None:
         """Run until so many servers were killed or the time is over; at the end all are up, and all subjects are read."""
         self.servers = [self._start() for _ in range(SERVERS)]
+        self.begun()
         with contextlib.closing(self._registry(0)) as registry:
             registry.set_level("", "NONE")
         threads = [threading.Thread(target=self._client, args=(number,)) for number in range(CLIENTS)]

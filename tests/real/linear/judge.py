@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.real.linear.chaos import Chaos
 from tests.real.linear.checker import broken
 from tests.real.linear.history import Operation, operations
+from tests.real.linear.prefixes import PrefixReader
 from tests.real.linear.stores import Store
 
 
@@ -21,19 +22,22 @@ class Outcome:
     failed: int
     harms: dict[str, int]
     wrong: tuple[str, ...]
+    states: int = 0
+    """States of the log at which its invariants were looked at while servers wrote."""
 
     def __str__(self) -> str:
         """One line."""
         harms = ", ".join(f"{count} {name}" for name, count in sorted(self.harms.items()))
         return (
             f"{self.operations} operations ({self.failed} refused for want of a log, {self.unknown} outcomes unknown), "
-            f"{harms}; {len(self.wrong)} things wrong"
+            f"{harms}; {self.states} states of the log; {len(self.wrong)} things wrong"
         )
 
 
 def endure(folder: Path, store: Store, seed: int, *, kills: int, seconds: float, history: Path) -> Outcome:
     """Run the chaos, then judge what was seen and what is left. The history is written whatever happens."""
-    chaos = Chaos(folder, store, seed)
+    prefixes = PrefixReader(store.url)
+    chaos = Chaos(folder, store, seed, begun=prefixes.start)
     try:
         chaos.run(kills, seconds)
         states = {}
@@ -44,10 +48,11 @@ def endure(folder: Path, store: Store, seed: int, *, kills: int, seconds: float,
     finally:
         chaos.recorder.write(history)
         chaos.stop()
+        prefixes.stop()
     done = operations(chaos.recorder.events)
-    wrong = [*_orders(done), *_digests(store, states), *_ids(chaos, meanings)]
+    wrong = [*_orders(done), *_digests(store, states), *_ids(chaos, meanings), *prefixes.wrong]
     failed = sum(event["type"] == "fail" for event in chaos.recorder.events)
-    return Outcome(len(done), sum(one.open for one in done), failed, dict(chaos.harms), tuple(wrong))
+    return Outcome(len(done), sum(one.open for one in done), failed, dict(chaos.harms), tuple(wrong), prefixes.states)
 
 
 def _orders(done: list[Operation]) -> list[str]:

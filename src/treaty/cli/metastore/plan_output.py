@@ -77,5 +77,8 @@ def say_plan(plan: ProjectPlan) -> None:
             screen.say(f"    {effect}: {', '.join(step.closure)}")
         for note in step.notes:
             screen.say(f"    note: {note}")
+    for step in plan.steps:
+        for note in () if step.action != KEEP else step.notes:
+            screen.say(f"note: {note}")
     counts = ", ".join(f"{count:,} {DONE[action]}" for action, count in plan.counts.items() if count)
     screen.say(f"Plan: {counts or 'nothing to do'}." if plan.changes else f"Nothing to do: {counts or 'no objects'}.")

@@ -19,26 +19,33 @@ from treaty.metastore.sql.statements import DropSourceStatement
 
 @dataclass(frozen=True, slots=True)
 class DropChoice:
-    """The label of a project, the keys of its objects, and those of them that a step changes."""
+    """The label of a project, the keys of its objects, those of them that a step changes, and the keys of the streams of bad rows that
+    their statements do not ask for.
+    """
 
     label: str
     kept: Collection[ObjectKey]
     changed: Collection[ObjectKey]
+    superfluous: Collection[str] = ()
 
 
 def plan_drops(choice: DropChoice, sources: Mapping[str, Source]) -> Exchange[list[PlannedStep]]:
     """Return the drops of what has the label and is not in the project; nothing without a label is ever dropped."""
     if not choice.label:
         return []
-    going = {
-        key: source
-        for key, source in sources.items()
-        if dict(source.properties).get(LABEL) == choice.label and ("source", key) not in choice.kept
-    }
+    going = {key: source for key, source in sources.items() if _is_going(choice, sources, key, source)}
     steps = []
     for key in order_drops(going):
         steps.append((yield from _plan_drop(choice, sources, going, key)))
     return steps
+
+
+def _is_going(choice: DropChoice, sources: Mapping[str, Source], key: str, source: Source) -> bool:
+    """Whether a source has the label and no statement; a stream of bad rows has the label of the source that it is of."""
+    if ("source", key) in choice.kept:
+        return False
+    labelled = sources[source.origin] if key in choice.superfluous else source
+    return dict(labelled.properties).get(LABEL) == choice.label
 
 
 def order_drops(going: Mapping[str, Source]) -> list[str]:

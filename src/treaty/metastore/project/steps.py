@@ -89,6 +89,13 @@ class _MetastoreRows:
         rows: tuple[Source | StoredType, ...] = (*self.types.values(), *self.sources.values())
         return tuple(row.name for row in rows if key in row.types)
 
+    def list_superfluous(self, described: ProjectObject) -> tuple[str, ...]:
+        """Return the keys of the streams of bad rows that a source has and that its statement does not ask for."""
+        statement = described.statement
+        if not isinstance(statement, CreateSourceStatement) or statement.property("BAD_ROWS") == "true":
+            return ()
+        return tuple(key for key, source in self.sources.items() if source.origin == described.key[1])
+
 
 def plan_project(project: SqlProject, choices: ProjectChoices) -> Exchange[ProjectPlan]:
     """Return the plan of a project over a metastore; nothing is written.
@@ -107,7 +114,8 @@ def plan_project(project: SqlProject, choices: ProjectChoices) -> Exchange[Proje
             steps += yield from _plan_source(rows, described, described.statement)
     if choices.prune:
         kept = {described.key for described in ordered}
-        steps += yield from plan_drops(DropChoice(choices.label, kept, rows.coming), rows.sources)
+        superfluous = {key for described in ordered for key in rows.list_superfluous(described)}
+        steps += yield from plan_drops(DropChoice(choices.label, kept, rows.coming, superfluous), rows.sources)
     return (yield from preview_plan(ProjectPlan(tuple(steps), choices.label), rows.needs))
 
 
@@ -174,17 +182,18 @@ def _plan_source(
         expected=None if row is None else ExpectedSource(row.generation, row.revision),
     )  # fmt: skip
     settings = _plan_settings(described, row)
-    missing = _list_missing_streams(rows, labelled, row)
+    missing, notes = _list_missing_streams(rows, labelled, row), _note_superfluous(rows, described)
+    step = replace(step, notes=notes)
     if row is not None and not missing and is_same_query(labelled, row):
         return [_keep_step(step), *settings]
     try:
-        new, request, notes = yield from rows.planned.answer(find_new_print(labelled, described.text, row))
+        new, request, lost = yield from rows.planned.answer(find_new_print(labelled, described.text, row))
     except (Refusal, Unavailable) as refused:
         return [_refuse_step(rows, described, step, refused), *settings]
     if new == old and not missing:
         return [_keep_step(step), *settings]
     rows.coming.add(described.key)
-    step = replace(step, differences=(*list_differences(old, new), *missing), notes=notes)
+    step = replace(step, differences=(*list_differences(old, new), *missing), notes=(*notes, *lost))
     refusal = _refuse_label(rows, described, statement, row) or _refuse_difference(rows, described, row)
     if refusal is not None:
         return [replace(step, refusal=refusal)]
@@ -206,6 +215,15 @@ def _list_missing_streams(
         return ()
     key = key_of_name(row.name)
     return () if any(one.origin == key for one in rows.sources.values()) else (f"+ STREAM {row.name}{BAD_SUFFIX}",)
+
+
+def _note_superfluous(rows: _MetastoreRows, described: ProjectObject) -> tuple[str, ...]:
+    """Return a note for each stream of bad rows that no statement asks for, unless the plan drops it."""
+    streams = () if rows.choices.prune and rows.choices.label else rows.list_superfluous(described)
+    return tuple(
+        f"{described.name} has a stream of bad rows {rows.sources[key].name}, and its file does not say BAD_ROWS = true: `treaty apply --prune` with its label drops it"
+        for key in streams
+    )
 
 
 def _keep_step(step: PlannedStep) -> PlannedStep:
