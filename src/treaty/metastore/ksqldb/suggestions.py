@@ -45,6 +45,7 @@ _WINDOW = re.compile(r"\bWINDOW\s+(TUMBLING|HOPPING|SESSION)\s*\(([^)]*)\)", re.
 _WITHIN = re.compile(
     r"\bWITHIN\s+(?:\(([^)]*)\)|(\d+)\s+(\w+))\s*(?:GRACE\s+PERIOD\s+\d+\s+\w+\s*)?(?=ON\b)", re.IGNORECASE
 )
+_BOUND = re.compile(r"\bWINDOWSTART\b|\bWINDOWEND\b|\bsession_window\.", re.IGNORECASE)
 _SPAN = re.compile(r"(\d+)\s+(\w+)")
 _CAST = re.compile(rf"\bAS\s+({'|'.join(TYPES)})\b(?!\s*\.)", re.IGNORECASE)
 _LITERAL_ARRAY = re.compile(r"\bARRAY\s*\[([^\[\]]*)\]", re.IGNORECASE)
@@ -58,6 +59,10 @@ class SuggestedBody:
     notes: list[str] = field(default_factory=list)
     delay: str = ""
     """How late records may be, where the body needs a watermark."""
+    has_window: bool = False
+    """Whether rows are of windows, which are then a part of the key."""
+    bounds: str = ""
+    """Columns of the bounds of its window, where the query has none."""
 
 
 def list_queries(state: CommandState) -> Iterator[tuple[str, ImportedQuery]]:
@@ -75,16 +80,20 @@ def _describe_query(source: KsqlSource, texts: list[tuple[str, str]], streams: s
     notes = [note for body in bodies for note in body.notes]
     if len(texts) > 1 or not source.query:
         notes.insert(0, "INSERT INTO is a branch of the query here: UNION ALL has them all")
+    has_window = any(one.has_window for one in bodies)
+    create = _print_create(source, "\nUNION ALL\n".join(one.body for one in bodies), has_window=has_window)
     return ImportedQuery(
-        "\n".join(text for _, text in texts), _print_create(source, "\nUNION ALL\n".join(one.body for one in bodies)),
+        "\n".join(text for _, text in texts), create,
         ", ".join(query_id for query_id, _ in texts)[:200], tuple(dict.fromkeys(notes)),
     )  # fmt: skip
 
 
-def _print_create(source: KsqlSource, body: str) -> str:
-    """Return a CREATE over the topic that ksqlDB writes, so that consumers see no difference."""
+def _print_create(source: KsqlSource, body: str, *, has_window: bool) -> str:
+    """Return a CREATE over the topic that ksqlDB writes, so that consumers see no difference, but for the keys of windows."""
     value = {"JSON_SR": "JSON"}.get(source.value_format, source.value_format)
     words = [f"KAFKA_TOPIC = {print_text(source.topic)}", f"VALUE_FORMAT = {print_text(value)}"]
+    if has_window:  # a key of several columns is a record
+        words.insert(1, f"KEY_FORMAT = {print_text(value)}")
     return f"CREATE OR REPLACE {source.kind} {quote(source.name)} WITH ({', '.join(words)}) AS {body}"
 
 
@@ -97,9 +106,22 @@ def suggest_body(text: str, streams: set[str]) -> SuggestedBody:
     _write_window(found)
     _write_within(found)
     found.body = _outside_quotes(found.body, _write_words)
+    if found.bounds:
+        found.body = re.sub(r"\bSELECT\b", f"SELECT {found.bounds},", found.body, count=1, flags=re.IGNORECASE)
+    _note_tables(found, streams)
     found.body = _SOURCE.sub(lambda match: _write_source(match, streams, found.delay), found.body)
     found.body = re.sub(r"[ \t]+", " ", found.body).strip()
     return found
+
+
+def _note_tables(found: SuggestedBody, streams: set[str]) -> None:
+    """Note the tables that are read beside a stream."""
+    names = dict.fromkeys(match[2].strip("`") for match in _SOURCE.finditer(found.body))
+    tables = [name for name in names if name.upper() not in streams]
+    if tables and len(tables) < len(names):
+        found.notes.append(
+            f"{', '.join(tables)} is read beside a stream, which needs its newest rows as a Delta table: MATERIALIZE = 'delta' on it"
+        )
 
 
 def _outside_quotes(text: str, change: Callable[[str], str]) -> str:
@@ -147,13 +169,16 @@ def _write_window(found: SuggestedBody) -> None:
         call = f"window(_timestamp, '{size}', '{spans.get('ADVANCE', size)}')"
     else:
         call = f"window(_timestamp, '{size}')"
-    found.delay = spans.get("GRACE") or GRACE
+    found.delay, found.has_window = spans.get("GRACE") or GRACE, True
     body = found.body[: window.start()] + found.body[window.end() :]
     found.body, count = re.subn(r"\bGROUP\s+BY\s+", f"GROUP BY {call}, ", body, count=1, flags=re.IGNORECASE)
     if not count:
         found.body = f"{body} GROUP BY {call}"
+    name = call.partition("(")[0]
+    if not _BOUND.search(re.split(r"\bFROM\b", found.body, maxsplit=1, flags=re.IGNORECASE)[0]):
+        found.bounds = f"{name}.start WINDOWSTART" + (f", {name}.end WINDOWEND" if kind == "SESSION" else "")
     found.notes.append(
-        f"{call} stands for the {kind.lower()} window; put {call.partition('(')[0]} into the columns if readers need its bounds"
+        f"{call} stands for the {kind.lower()} window; its bounds are columns of the key, which is another one than that of ksqlDB's windowed topic"
     )
 
 
