@@ -56,7 +56,7 @@ CASES = (
     "EXPECT delays ('AA', 2, 20.0), ('DL', 1, 20.0);",
     "GIVEN carriers ('AA', 'old'), ('DL', 'Delta'), ('AA', 'American'); EXPECT named ('American', 1), ('Delta', 1);",
     "EXPECT minutes (TIMESTAMP '2026-01-01 00:00:00Z', 2), (TIMESTAMP '2026-01-01 00:01:00Z', 1);",
-    "GIVEN flights (4, 'AA', 1, '2026-01-01 00:09:00Z'); GIVEN flights (5, 'UA', 1, '2026-01-01 00:00:30Z'); EXPECT STREAM minutes (TIMESTAMP '2026-01-01 00:00:00Z', 2), (TIMESTAMP '2026-01-01 00:01:00Z', 1);",
+    "GIVEN flights (4, 'AA', 1, '2026-01-01 00:09:00Z'); GIVEN flights (6, 'AA', 1, '2026-01-01 00:09:10Z'); GIVEN flights (5, 'UA', 1, '2026-01-01 00:00:30Z'); EXPECT STREAM minutes (TIMESTAMP '2026-01-01 00:00:00Z', 2), (TIMESTAMP '2026-01-01 00:01:00Z', 1);",
 )
 """Tests of which each comes as often as the others; the last one runs as a stream."""
 

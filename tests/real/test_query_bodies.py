@@ -1,5 +1,6 @@
 """Bodies of queries planned by Spark: what is planned, what is refused, and which states are the same."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -8,13 +9,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.query_bodies import NAMES, SOURCES, describe, list_refused, make_body, read_body
+from treaty.client.connection import Connection
 from treaty.core.limits import PLANNER_BODY_BYTES
 from treaty.core.sources import SourceColumn
+from treaty.metastore import Metastore, PlanningOptions
 from treaty.spark import planner as planner_room
 from treaty.spark.planner.bodies import BodyPlanner
 from treaty.spark.planner.codes import BODY_CODES
 from treaty.spark.planner.functions import ALLOWED_FUNCTIONS, REFUSED_FUNCTIONS
-from treaty.spark.planner.questions import BodyRefusedError
+from treaty.spark.planner.questions import BodyRefusedError, QueryBody, ReadableSource
+from treaty.spark.planner.service.statements import StatementPlanner
 
 pytestmark = pytest.mark.jvm
 DEEP = {
@@ -150,3 +154,44 @@ def test_every_code_of_a_refusal_is_on_the_page() -> None:
     raised = {code for text in texts for code in re.findall(r'BodyRefusedError\(\s*"([A-Z_]+)"', text)}
     assert raised | {one.code for one in list_refused()} <= set(BODY_CODES)
     assert [code for code in BODY_CODES if not any(f'"{code}"' in text for text in texts)] == []
+
+
+ORDERS = ReadableSource(
+    "orders", "STREAM", 90, (SourceColumn("id", "BIGINT", nullable=False), SourceColumn("total", "INT", nullable=False), SourceColumn("note", "STRING"))
+)  # fmt: skip
+NAMES_OF = ReadableSource("names", "TABLE", 91, (SourceColumn("code", "BIGINT", nullable=False, role="key"), SourceColumn("name", "STRING", nullable=False)), is_joinable=True)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "required"),
+    [
+        ("STREAM", "SELECT id, id + 1 AS next, note, coalesce(note, '') AS text FROM STREAM orders WHERE total > 1", "id next text"),
+        ("STREAM", "SELECT o.id AS id, n.name AS name FROM STREAM orders AS o LEFT JOIN names AS n ON o.id = n.code", "id"),
+        ("STREAM", "SELECT o.note AS note, n.name AS name FROM STREAM orders AS o JOIN names AS n ON o.id = n.code", "name"),
+        ("TABLE", "SELECT id, sum(total) AS total, max(total) AS most, count(note) AS n FROM STREAM orders GROUP BY id", "id n"),
+        ("STREAM", "SELECT id, 1 AS one FROM STREAM orders UNION ALL SELECT total AS id, NULL AS one FROM STREAM orders", "id"),
+    ],
+)  # fmt: skip
+def test_a_column_that_is_never_null_comes_out_so(planner: BodyPlanner, kind: str, text: str, required: str) -> None:
+    planned = planner.plan(QueryBody("result", kind, text, (ORDERS, NAMES_OF)))
+    assert [one.name for one in planned.columns if not one.nullable] == required.split()
+
+
+def test_a_column_without_nulls_is_required_in_the_schema_and_stays_what_it_was(
+    planner: BodyPlanner, registry: Connection
+) -> None:
+    metastore = Metastore(registry.registry, planning=PlanningOptions(StatementPlanner(planner)))
+    metastore.run(
+        "CREATE STREAM orders (id BIGINT NOT NULL, note STRING) WITH (KAFKA_TOPIC = 'orders', VALUE_FORMAT = 'AVRO')"
+    )
+    metastore.run(
+        "CREATE STREAM documents (id BIGINT NOT NULL) WITH (KAFKA_TOPIC = 'documents', VALUE_FORMAT = 'JSON')"
+    )
+    for name, source in (("ids", "orders"), ("maybe", "documents")):
+        metastore.run(f"CREATE STREAM {name} WITH (VALUE_FORMAT = 'AVRO') AS SELECT id FROM STREAM {source}")
+    texts = [json.loads(registry.version(f"{name}-value", -1).text)["fields"][0] for name in ("ids", "maybe")]
+    assert [one["type"] for one in texts] == ["long", ["null", "long"]], "a member of a document may be missing"
+    metastore.run(
+        "CREATE OR REPLACE STREAM maybe WITH (VALUE_FORMAT = 'AVRO') AS SELECT coalesce(id, 0) AS id FROM STREAM documents"
+    )
+    assert metastore.describe("maybe").source.columns[0].nullable, "rows before it have nulls"

@@ -19,7 +19,7 @@ from treaty.core.sources import QueryPlan, SourceRead, StateFingerprint
 from treaty.spark.planner.analyzed_check import check_analyzed, check_shape
 from treaty.spark.planner.errors import refuse
 from treaty.spark.planner.fingerprints import fingerprint, select_stateful
-from treaty.spark.planner.leaf_columns import blank_streams, find_leaf_columns
+from treaty.spark.planner.leaf_columns import blank_streams, find_leaf_columns, find_never_null
 from treaty.spark.planner.output import read_output
 from treaty.spark.planner.parsed_check import check_parsed, list_relations
 from treaty.spark.planner.pseudo_columns import PSEUDO, add_pseudo_columns, list_words
@@ -67,7 +67,8 @@ class BodyPlanner:
             check_analyzed(checks.tree)
             check_shape(checks.tree, query)
             mode = choose_mode(checks, query, tuple(one.name for one in columns))
-        leaves = self._find_leaves(query)
+        leaves, never_null = self._find_leaves(query)
+        columns = tuple(replace(one, nullable=one.nullable and one.name not in never_null) for one in columns)
         state, parts = self._find_state(query, leaves)
         reads = tuple(_read(query, one.name, leaves, is_table=mode.is_table) for one in query.sources)
         plan = QueryPlan(query.text, reads, mode.output, mode.key, state, PINNED, self._engine, parts)
@@ -75,12 +76,13 @@ class BodyPlanner:
         named = tuple(replace(one, role="key") if one.name.lower() in key else one for one in columns)
         return BodyPlan(plan, named, mode.notes)
 
-    def _find_leaves(self, query: QueryBody) -> dict[str, tuple[str, ...]]:
+    def _find_leaves(self, query: QueryBody) -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
+        """The leaf columns that the body needs, by source, and the columns that come out without a null."""
         with _active(self._batches):
+            body = blank_streams(self._batches, query.text)
             try:
-                return find_leaf_columns(
-                    self._batches, blank_streams(self._batches, query.text), query.sources, self._root
-                )
+                leaves = find_leaf_columns(self._batches, body, query.sources, self._root)
+                return leaves, find_never_null(self._batches, body, query.sources)
             finally:
                 _drop_views(self._batches, query)
 

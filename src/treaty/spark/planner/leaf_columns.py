@@ -54,6 +54,21 @@ def find_leaf_columns(
     return {name: tuple(sorted(paths)) for name, paths in needed.items()}
 
 
+def find_never_null(spark: SparkSession, body: str, sources: Sequence[ReadableSource]) -> frozenset[str]:
+    """Return the columns that come out of a body without a null, given that those of its sources which say NOT NULL have none.
+
+    Files forget what is never null, so the body is analyzed over tables of no rows that do not.
+    """
+    if all(column.nullable for source in sources for column in source.columns):
+        return frozenset()
+    for source in sources:
+        ddl = ", ".join(
+            f"{print_name(one.name)} {one.type}{'' if one.nullable else ' NOT NULL'}" for one in source.columns
+        )
+        spark.createDataFrame([], ddl).createOrReplaceTempView(print_name(source.name))
+    return frozenset(field.name for field in spark.sql(body).schema if not field.nullable)
+
+
 def _list_scans(tree: TreeNode) -> Iterable[Any]:
     """The fields that each scan of files reads; Spark prints a schema without fields as an empty list."""
     schemas = (one.members["requiredSchema"] for one in tree.walk() if one.kind == "FileSourceScanExec")

@@ -14,7 +14,7 @@ from treaty.metastore.sql.diagnostics import LineIndex, SqlDiagnostic
 from treaty.metastore.sql.statements import CreateSourceStatement
 from treaty.metastore.sql.values import HeadColumn
 from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, PlannerEndedError, QueryBody, ReadableSource
-from treaty.spark.planner.registry_sources import find_readable_source
+from treaty.spark.planner.registry_sources import find_columns, find_readable_source
 
 
 class AnswersBodies(Protocol):
@@ -55,7 +55,7 @@ class StatementPlanner:
             raise Unavailable(str(ended)) from None
         reads = tuple(replace(one, source=lower_name(one.source)) for one in planned.plan.reads)
         columns = _head_columns(statement, planned)
-        there = (yield from find_readable_source(statement.name)) if statement.or_replace else None
+        there = (yield from find_columns(statement.name)) if statement.or_replace else None
         if there is not None:
             columns = _loosen_new(columns, there)
         return PlannedQuery(replace(planned.plan, reads=reads), columns, planned.notes)
@@ -84,10 +84,12 @@ def _head_columns(statement: CreateSourceStatement, planned: BodyPlan) -> tuple[
     return tuple(columns)
 
 
-def _loosen_new(columns: tuple[HeadColumn, ...], there: ReadableSource) -> tuple[HeadColumn, ...]:
-    """The columns of a replacing query: those that the source has not yet may be null, as records before them have none."""
-    old = {lower_name(one.name) for one in there.columns}
-    return tuple(one if lower_name(one.name) in old else replace(one, nullable=True) for one in columns)
+def _loosen_new(columns: tuple[HeadColumn, ...], there: Sequence[SourceColumn]) -> tuple[HeadColumn, ...]:
+    """The columns of a replacing query: those that the source has not yet may be null, as records before them have none, and those that could
+    be null before can be.
+    """
+    required = {lower_name(one.name) for one in there if not one.nullable}
+    return tuple(one if lower_name(one.name) in required else replace(one, nullable=True) for one in columns)
 
 
 def _refuse_other_columns(statement: CreateSourceStatement, planned: BodyPlan) -> None:
