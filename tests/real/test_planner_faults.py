@@ -16,14 +16,22 @@ from pyspark.sql import SparkSession
 
 from tests.real.running import serving
 from treaty.assemble import connect
-from treaty.client.connection import Connection
+from treaty.client.connection import Connection, run_exchange
 from treaty.client.exchanges import Exchange
 from treaty.core.messages.metastore import DescribeSource
-from treaty.core.messages.plans import ListPlanningJobs, PlanOutcome, WaitingStatement
+from treaty.core.messages.plans import (
+    FinishPlanningJob,
+    GetPlan,
+    ListPlanningJobs,
+    PlanOutcome,
+    RequestPlan,
+    TakePlanningJob,
+    WaitingStatement,
+)
 from treaty.core.refusals import NotFound, RegistryError
 from treaty.core.sources import Source
 from treaty.metastore import Metastore
-from treaty.metastore.execution.planner import PlannedQuery
+from treaty.metastore.execution.planner import PlannedQuery, answer_job
 from treaty.metastore.execution.results import InvalidStatementError
 from treaty.metastore.sql.statements import CreateSourceStatement
 from treaty.spark.planner.bodies import BodyPlanner
@@ -122,6 +130,89 @@ def test_a_plan_over_another_source_is_made_again_and_never_written(
     assert written is not None
     assert written.query is not None
     assert (len(plans), written.query.plan.reads) == (2, plans[1].plan.reads)
+
+
+def take_and_plan(registry: Connection, planner: StatementPlanner, name: str) -> FinishPlanningJob:
+    """The answer of a planner that has taken the only job and has not sent it yet."""
+    (job,) = registry.ask(ListPlanningJobs()).answer.jobs
+    taken = registry.ask(TakePlanningJob(job.name, name)).answer
+    return run_exchange(registry.registry, answer_job(planner, job, taken))
+
+
+def test_r21_an_answer_after_the_row_of_a_source_has_changed_is_planned_again(
+    registry: Connection, planner: StatementPlanner
+) -> None:
+    metastore = Metastore(registry.registry)
+    metastore.run(FLIGHTS)
+    with sent(registry, DELAYS) as waiting:
+        late = take_and_plan(registry, planner, "slow")
+        metastore.run("ALTER STREAM flights ADD COLUMNS (gate STRING)")
+        assert registry.ask(late).answer.state == "waiting"
+        assert find(registry, "delays") is None
+        work(registry, planner)
+        assert waiting.result(PATIENCE)[0].message == "Table delays created"
+    flights, delays = find(registry, "flights"), find(registry, "delays")
+    assert flights is not None
+    assert delays is not None
+    assert delays.query is not None
+    assert [one.revision for one in delays.query.plan.reads] == [flights.revision]
+    with pytest.raises(NotFound, match="No statement that creates delays waits"):
+        registry.ask(late)
+    assert find(registry, "delays") == delays
+
+
+def test_r5_an_answer_after_the_deadline_or_after_that_of_another_planner_writes_nothing(
+    registry: Connection, planner: StatementPlanner
+) -> None:
+    Metastore(registry.registry).run(FLIGHTS)
+    asked = registry.ask(RequestPlan("delays", DELAYS, seconds=1)).answer
+    late = take_and_plan(registry, planner, "slow")
+    while registry.ask(GetPlan("delays", asked.command)).answer.state == "waiting":
+        sleep(0.2)
+    with pytest.raises(NotFound, match="No statement that creates delays waits"):
+        registry.ask(late)
+    assert find(registry, "delays") is None
+    with sent(registry, DELAYS) as waiting:
+        silent = take_and_plan(registry, planner, "silent")
+        while not waiting.done():  # the job of a planner that is silent is given to another one after 10 s
+            work(registry, planner)
+            sleep(0.5)
+        waiting.result()
+    before = find(registry, "delays")
+    for answer in (late, silent):
+        with pytest.raises(NotFound):
+            registry.ask(answer)
+    assert find(registry, "delays") == before
+
+
+def test_r5_a_wrong_answer_ends_in_a_refusal_and_writes_no_part_of_a_source(
+    registry: Connection, planner: StatementPlanner
+) -> None:
+    Metastore(registry.registry).run(FLIGHTS)
+
+    def spoil(answer: FinishPlanningJob, **changes: Any) -> FinishPlanningJob:
+        assert answer.create is not None
+        return replace(answer, create=replace(answer.create, definition=replace(answer.create.definition, **changes)))
+
+    with sent(registry, DELAYS) as waiting:
+        right = take_and_plan(registry, planner, "wrong")
+        assert right.create is not None
+        query = right.create.definition.query
+        assert query is not None
+        for bad in (spoil(right, name="others"), replace(right, create=None), replace(right, epoch=right.epoch + 1)):
+            with pytest.raises(RegistryError):
+                registry.ask(bad)
+        assert find(registry, "delays") is None
+        assert registry.ask(spoil(right, query=replace(query, reads=()))).answer.state == "refused"
+        with pytest.raises(RegistryError, match="reads nothing"):
+            waiting.result(PATIENCE)
+    for columns in ((), (*right.create.definition.columns, right.create.definition.columns[0])):
+        with sent(registry, DELAYS) as waiting:
+            registry.ask(spoil(take_and_plan(registry, planner, "wrong"), columns=columns))
+            with pytest.raises(RegistryError):
+                waiting.result(PATIENCE)
+    assert (find(registry, "delays"), find(registry, "others")) == (None, None)
+    assert "delays-value" not in {str(one) for one in registry.subjects()}
 
 
 @pytest.mark.soak
