@@ -1,6 +1,7 @@
 """An index that is built from all rows answers as one that grew with them."""
 
 import random
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from treaty.core.state.commit import START
 from treaty.core.state.state_tables import SCHEMA
 from treaty.node.segment.layered import LayeredTables
 from treaty.web.index.build import build_index
+from treaty.web.index.plans import LIKE
+from treaty.web.index.storage import open_for_writing
 
 
 def as_layers(it: Bench, later: int) -> LayeredTables:
@@ -71,3 +74,11 @@ def test_a_built_index_answers_as_one_that_grew(seed: int, tmp_path: Path) -> No
     bring_up_to_date(tmp_path / "built", it)
     expected = sorted(str(subject) for subject, facts in there.items() if fits(subject, facts, "carrier", ""))
     assert sorted(hit.name for hit in find(tmp_path / "built", "field:carrier").hits) == expected
+
+
+def test_parts_of_names_are_looked_up_by_their_trigrams(tmp_path: Path) -> None:
+    with closing(open_for_writing(tmp_path / "index")) as connection:
+        for table in ("subject_like", "part_like"):
+            query = f"EXPLAIN QUERY PLAN SELECT rowid FROM {table} WHERE {LIKE}"
+            plan = connection.execute(query, ("%value%", "%value%")).fetchone()[3]
+            assert not plan.endswith("INDEX 0:"), plan

@@ -17,9 +17,11 @@ PARTS_SCANNED = 5_000
 """Names of fields that are looked at for one part of a name, those of schemas that the caller may not read among them."""
 ROWS_SCANNED = 200_000
 """Versions that a search, and the look at one part of a name, pass over, those that the caller may not read among them."""
-NAMED = "SELECT rowid FROM subject_like WHERE name LIKE ? ESCAPE '\\' LIMIT ?"
+LIKE = "name LIKE ? AND name LIKE ? ESCAPE '\\'"
+"""Names with a part: trigrams are looked up without ESCAPE alone, by a pattern that fits some more."""
+NAMED = f"SELECT rowid FROM subject_like WHERE {LIKE} LIMIT ?"  # noqa: S608 (no text of a caller)
 """Subjects with a part of a name."""
-WORD = f"""SELECT schema, subject FROM version WHERE subject IN ({NAMED}) AND {{state}} UNION
+WORD = f"""SELECT schema, subject FROM version {{subject_index}} WHERE subject IN ({NAMED}) AND {{state}} UNION
   SELECT schema, subject FROM version {{index}} WHERE {{state}} AND schema IN (SELECT rowid FROM posting WHERE posting MATCH ? LIMIT ?)"""  # noqa: S608 (no text of a caller)
 """Versions of such subjects, and those whose schemas have such a field or a word of documentation."""
 OWNERS = """SELECT version.subject FROM posting CROSS JOIN version ON version.schema = posting.rowid
@@ -49,7 +51,8 @@ class SearchPlan:
     @property
     def word_query(self) -> str:
         """A query of the schemas and subjects of versions for which all words hold."""
-        word = WORD.format(state=self.in_state, index=self.state_index)
+        subject_index = "INDEXED BY version_latest_of" if self.state == "live" else ""  # not all versions of each
+        word = WORD.format(state=self.in_state, index=self.state_index, subject_index=subject_index)
         return " INTERSECT ".join(f"SELECT schema, subject FROM ({word})" for _ in self.word_values)  # noqa: S608 (no text of a caller)
 
     @property
@@ -98,7 +101,7 @@ def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm
             plan.for_sources = False
         case "subject":
             plan.conditions.append(f"version.subject IN ({NAMED})")
-            plan.values += [_like(value), SEARCH_SCANNED]
+            plan.values += [*_likes(f"*{value}*"), SEARCH_SCANNED]
             plan.for_sources = False
         case "format":
             _add_condition(plan, "schema.format = ?", value.upper())
@@ -115,7 +118,7 @@ def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm
             parts, is_partial = find_parts(connection, f"*{value}*", readable)
             in_doc = any_of([doc_token(value)])
             match = f"{any_of(parts)} OR {in_doc}" if parts else in_doc
-            plan.word_values.append((_like(value), SEARCH_SCANNED, match, SEARCH_SCANNED))
+            plan.word_values.append((*_likes(f"*{value}*"), SEARCH_SCANNED, match, SEARCH_SCANNED))
             plan.words.append(as_token(value))
             plan.fields += parts
             plan.is_partial |= is_partial
@@ -133,13 +136,12 @@ def find_parts(connection: sqlite3.Connection, pattern: str, readable: ReadableS
     Names that only schemas have which the caller may not read are left out, and so are those of no version.
     """
     token = "*".join(map(as_token, pattern.split("*")))
-    like = token.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("*", "%")
-    query = "SELECT name FROM part_like WHERE name LIKE ? ESCAPE '\\' LIMIT ?"
+    query = f"SELECT name FROM part_like WHERE {LIKE} LIMIT ?"  # noqa: S608 (no text of a caller)
     if len(token.replace("*", "")) < 3:  # too short for trigrams
-        query = "SELECT name FROM part WHERE name LIKE ? ESCAPE '\\' LIMIT ?"
+        query = f"SELECT name FROM part WHERE {LIKE} LIMIT ?"  # noqa: S608 (no text of a caller)
     parts: list[str] = []
     names, rows = 0, 0
-    for (name,) in connection.execute(query, (like, PARTS_SCANNED)):
+    for (name,) in connection.execute(query, (*_likes(token), PARTS_SCANNED)):
         names += 1
         for (owner,) in connection.execute(OWNERS, (any_of([name]), ROWS_SCANNED - rows)):
             rows += 1
@@ -153,9 +155,10 @@ def find_parts(connection: sqlite3.Connection, pattern: str, readable: ReadableS
     return parts, names >= PARTS_SCANNED
 
 
-def _like(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"%{escaped}%".replace("*", "%")
+def _likes(pattern: str) -> tuple[str, str]:
+    """Return a pattern with ``*`` as the two values of LIKE."""
+    escaped = pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return pattern.replace("*", "%"), escaped.replace("*", "%")
 
 
 def any_of(tokens: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-FORMAT = "3"
+FORMAT = "4"
 NEEDED = (3, 35, 0)
 """The first SQLite with all that is used: trigrams came with 3.34, RETURNING with 3.35."""
 _ODD = re.compile(r"[^\w.]|[\u0300-\u036f]")
@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS version (
   PRIMARY KEY (schema, subject, number, state)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS version_latest ON version (schema) WHERE latest = 1;
 CREATE INDEX IF NOT EXISTS version_subject ON version (subject);
+CREATE INDEX IF NOT EXISTS version_latest_of ON version (subject) WHERE latest = 1;
 CREATE VIRTUAL TABLE IF NOT EXISTS posting USING fts5(
   tokens, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '._|=~#'");
 CREATE TABLE IF NOT EXISTS part (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
