@@ -68,6 +68,8 @@ NEEDS = {
     "runner --root {folder}/shared --registry {registry}": "spark",
     "runner --once --files {folder} --registry {registry}": "spark",
     "test {folder}": "spark",
+    "bad list --files {folder} --registry {registry}": "arrow",
+    "bad replay {folder}/pipeline.toml --yes": "spark",
     "spark packages": "spark",
 }
 """Command lines that need an extra, and the extra."""

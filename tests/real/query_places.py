@@ -85,8 +85,10 @@ class Place:
         )
 
     def bad_rows(self, name: str) -> list[Any]:
-        """Rows of a stream of bad rows, by their places."""
+        """Rows of a stream of bad rows, by their places; none before its first row has made the table."""
         folder = self.root / "_bad" / str(self.registry.ask(DescribeSource(name)).answer.source.generation)
+        if not any((folder / "_delta_log").glob("*.json")):
+            return []
         return self.spark.read.format("delta").load(str(folder)).orderBy("_offset", "payload").collect()
 
     def has(self, name: str, rows: list[Any]) -> bool:

@@ -2,12 +2,16 @@
 
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from threading import Timer
 
 import pytest
 
 from tests.query_bodies import make_body
+from treaty.core.sources import SourceColumn
 from treaty.spark.planner.questions import BodyRefusedError, PlannerEndedError
 from treaty.spark.planner.service.supervisor import PlannerProcess
 
@@ -39,6 +43,21 @@ def test_a_planner_that_hangs_or_ends_is_started_anew(planner: PlannerProcess) -
     planner.seconds = 60
     assert planner.plan(COUNT).plan.key == ("carrier",)
     assert (planner.starts, planner.pid != first) == (2, True)
+
+
+def test_a_fault_of_the_planner_is_no_fault_of_the_body_and_its_folder_goes(planner: PlannerProcess) -> None:
+    left = Path(tempfile.mkdtemp(prefix="treaty-planner-"))
+    (left / "lock").touch()  # as a program leaves it that was killed
+    wrong = replace(COUNT, sources=(replace(COUNT.sources[0], columns=(SourceColumn("id", "NO <TYPE"),)),))
+    with pytest.raises(BodyRefusedError, match="a fault of the planner and not of the query") as refused:
+        planner.plan(wrong)
+    assert refused.value.code == "PLANNER_FAILED"
+    assert planner.plan(COUNT).plan.key == ("carrier",)
+    assert (planner.starts, left.exists()) == (1, False)
+    folder = planner.folder
+    assert folder.exists()
+    planner.close()
+    assert not folder.exists()
 
 
 def test_a_planner_is_stopped_at_once(planner: PlannerProcess) -> None:

@@ -16,10 +16,15 @@ from tests.servers.kafka import Kafka
 from treaty.client.connection import Connection
 from treaty.client.kafka.consumer import TopicRecord, read_records
 from treaty.core.kafka import KafkaCluster
+from treaty.core.messages.metastore import DescribeSource
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.records.destinations import RecordDestinations
+from treaty.plan.rows import BadRowFilter
 from treaty.spark.planner.bodies import BodyPlanner
 from treaty.spark.planner.service.statements import StatementPlanner
+from treaty.spark.runner.query_start import QueryStarter
+from treaty.spark.runner.replays.replay import BadRowReplayer
+from treaty.spark.runner.service.runner import QueryRunner
 
 pytestmark = pytest.mark.jvm
 SETUP = """
@@ -63,6 +68,9 @@ def test_topics_are_read_and_written_with_all_schema_ids_and_bad_rows_are_kept(p
         until(lambda: status_of(runner, "late").bad == (("INVALID", 1), ("TOO_SHORT", 1), ("UNKNOWN_ID", 1)), runner)
         until(lambda: len(place.bad_rows("flights_bad")) == 3, runner)
         until(lambda: read_keys(kafka, f"{name}-delays") == {b"AA", b"DL", b"UA"}, runner)
+        replay_early(place, kafka, f"{name}-in", runner)
+        place.insert("flights", "(12, NULL, 1)")
+        until(lambda: dict(status_of(runner, "delays").bad).get("NULL_KEY") == 1, runner)
         began = status_of(runner, "delays").began
         place.metastore.run(POSITIVE.format(name))
         until(lambda: status_of(runner, "delays").began != began, runner)
@@ -78,6 +86,30 @@ def test_topics_are_read_and_written_with_all_schema_ids_and_bad_rows_are_kept(p
     for one in read_topic(kafka, f"{name}-delays"):
         writers.setdefault(int(dict(one.headers)["treaty-incarnation"] or b""), set()).add(one.key)
     assert [keys for _, keys in sorted(writers.items())] == [{b"AA", b"DL", b"UA"}, {b"ZZ"}], "nothing is read twice"
+
+
+def replay_early(place: Place, kafka: Kafka, topic: str, runner: QueryRunner) -> None:
+    """A record whose schema comes after it is bad at first; a replay sends what the query makes of it, and queries behind it go on."""
+    text, version = place.registry.version(f"{topic}-value", -1).text, place.registry.version(f"{topic}-value", -1)
+    schema = json.loads(text)
+    schema["fields"].append({"name": "gate", "type": ["null", "string"], "default": None})
+    newer = json.dumps(schema)
+    value = frame(version.schema_id + 1, newer, {"carrier": "DL", "delay": 95, "note": None, "gate": "B"})
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    producer.produce(topic, value, (11).to_bytes(8))
+    assert producer.flush(30) == 0
+    until(lambda: dict(status_of(runner, "late").bad).get("UNKNOWN_ID") == 2, runner)
+    until(lambda: dict(status_of(runner, "delays").bad).get("UNKNOWN_ID") == 2, runner)
+    until(lambda: len(place.bad_rows("flights_bad")) == 4, runner)
+    assert place.registry.register(f"{topic}-value", newer).version.schema_id == version.schema_id + 1
+    starter = QueryStarter(
+        place.spark, place.registry.registry, place.root, str(place.root / "_checkpoints"), clusters=place.clusters
+    )
+    replayer = BadRowReplayer(starter, place.registry.ask(DescribeSource("flights_bad")).answer.source)
+    for outcomes in ({"": "good", "late": "appended", "delays": "refused"}, {"": "good", "delays": "refused"}):
+        counts = replayer.run(BadRowFilter(schema_id=version.schema_id + 1))[0].counts
+        assert {one.reader: one.outcome for one in counts} == outcomes
+    until(lambda: place.has("again", [(-3, 30), (11, 95), (2, 20), (9, 90)]), runner)
 
 
 def read_keys(kafka: Kafka, topic: str) -> set[bytes | None]:

@@ -73,6 +73,7 @@ COMMANDS = {
     "test": CommandEntry("treaty.cli.metastore.sql_tests", "Run the tests of queries in files of SQL."),
     "runner": CommandEntry("treaty.cli.metastore.queries.runner", "Run the queries of a registry on Spark."),
     "query": CommandEntry("treaty.cli.metastore.queries.watch", "Watch the queries that runners run."),
+    "bad": CommandEntry("treaty.cli.metastore.bad.group", "List bad rows, and decode them again after a mend."),
     "spark": CommandEntry("treaty.cli.spark", "Print packages and settings for Spark sessions."),
 }
 """The commands, in the order of the help."""

@@ -1,6 +1,8 @@
 """What decoding says about a row: the codes of bad ones with their sentences, and the names of the columns that are added."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from treaty.plan.frame_format import PRAVEGA
 
@@ -41,3 +43,37 @@ class Names:
 
 
 NAMES = Names()
+
+ROW_ID, REPLAY, PASSED, AT = "bad_id", "replay", "passed", "at"
+"""Columns of the results: the name of a bad row, the number of a replay, whether the row is good since, and when that was."""
+OPEN, REPLAYED = "open", "replayed"
+"""States of a bad row."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadRowColumns:
+    """How the columns of a table of bad rows are called: the places of a row by the word that people read, its time, and when it was found."""
+
+    places: Mapping[str, str]
+    time: str = ""
+    found: str = ""
+
+    def list_stored(self) -> list[str]:
+        """Return the columns that are read."""
+        names = (ROW_ID, "code", "message", "schema_id", *self.places.values(), self.time, self.found)
+        return [*dict.fromkeys(name for name in names if name)]
+
+
+@dataclass(frozen=True, slots=True)
+class BadRowFilter:
+    """Which bad rows are meant: those of one of some reasons, of a schema id, and found at a time or later. Empty members mean all."""
+
+    reasons: tuple[str, ...] = ()
+    schema_id: int | None = None
+    since: datetime | None = None
+
+
+SOURCE_COLUMNS = BadRowColumns(
+    {"topic": "_topic", "partition": "_partition", "offset": "_offset"}, "_timestamp", "found_at"
+)
+"""Of a stream of bad rows."""

@@ -12,6 +12,7 @@ from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import as_json
 from treaty.cli.terminal.source import UnusableError
 from treaty.core.refusals import RegistryError
+from treaty.plan.rows import BadRowFilter
 
 if TYPE_CHECKING:
     from treaty.spark.pipelines.replay import ReplayReport
@@ -33,15 +34,21 @@ def replay(file: Path, *, registry: str, as_json: bool) -> None:
     Example:
       treaty pipeline replay orders.toml
     """  # noqa: D301 - click wants the control character
+    sys.exit(run_replay(file, registry, BadRowFilter(), dry_run=False, as_json=as_json))
+
+
+def run_replay(file: Path, registry: str, wanted: BadRowFilter, *, dry_run: bool, as_json: bool) -> int:
+    """Decode the bad rows of a pipeline that are meant, and print what came of it; return the exit code. Raises `UnusableError`."""
     from treaty.plan.errors import PlanError  # noqa: PLC0415 (these load Spark, which --help must not need)
     from treaty.spark.lake.changes import EvolutionError  # noqa: PLC0415
     from treaty.spark.pipelines.plan_store import NeverRanError  # noqa: PLC0415
     from treaty.spark.pipelines.replay import replay as again  # noqa: PLC0415
+    from treaty.spark.pipelines.replay_lock import ReplayRunsError  # noqa: PLC0415
 
     with context.open_pipeline(file, registry) as (described, spark, client):
         try:
-            report = again(described.pipeline, client, spark)
-        except (NeverRanError, PlanError, EvolutionError, RegistryError) as error:
+            report = again(described.pipeline, client, spark, wanted, dry_run=dry_run)
+        except (NeverRanError, ReplayRunsError, PlanError, EvolutionError, RegistryError) as error:
             raise UnusableError(str(error)) from error
     if as_json:
         members = _replay_members(report)
@@ -49,7 +56,7 @@ def replay(file: Path, *, registry: str, as_json: bool) -> None:
     else:
         for topic_report in report.topics or (report,):
             _say_replay(topic_report)
-    sys.exit(context.FINE if report.rows == report.passed else context.FAILED)
+    return context.FINE if report.rows == report.passed else context.FAILED
 
 
 def _replay_members(report: "ReplayReport") -> dict[str, Any]:
@@ -67,7 +74,7 @@ def _say_replay(report: "ReplayReport") -> None:
     where = f" of {report.topic}" if report.topic else ""
     left = report.rows - report.passed
     screen.say(
-        f"Replay {report.number}{where}: {screen.format_count(report.rows, 'bad row')}, {report.passed:,} are good now, {left:,} are not.",
+        f"{f'Replay {report.number}' if report.number else 'A replay would find'}{where}: {screen.format_count(report.rows, 'bad row')}, {report.passed:,} are good now, {left:,} are not.",
         "yellow" if left else "green",
     )
     for code, rows in report.reasons:

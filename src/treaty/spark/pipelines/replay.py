@@ -4,6 +4,8 @@ Bad rows stay in their table. A second table has the result of each: replayed, o
 is completed by the next one, with the same rows and plan.
 """
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -11,11 +13,14 @@ from pyspark.sql import functions as F
 
 from treaty.core.registry import Registry
 from treaty.plan.addresses import open_registry
+from treaty.plan.rows import PASSED, REPLAY, BadRowFilter
 from treaty.plan.value import DecodePlan
 from treaty.spark.lake import tables
+from treaty.spark.lake.local_files import NeedsSparkError, find_local_folder
 from treaty.spark.lake.table import LakeTable, WriteId
 from treaty.spark.pipelines.plan_store import PLANS, PlanStore, query_id
 from treaty.spark.pipelines.planner import RoutePlanner
+from treaty.spark.pipelines.replay_lock import lock_replays
 from treaty.spark.pipelines.route import TopicRoute, make_route
 from treaty.spark.pipelines.rows import BAD_ID, BATCH, ERROR, decode_rows, write_good_rows
 from treaty.spark.pipelines.value import Pipeline
@@ -25,7 +30,7 @@ RESULTS = "-replays"
 REPLAYS = "treaty-replays"
 """The table in the checkpoint with the plans of replays."""
 PAYLOAD = "payload"
-REPLAY, PASSED = "replay", "passed"
+EVERY = BadRowFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,38 +54,72 @@ def result_table(bad: LakeTable) -> LakeTable:
     return LakeTable(f"{bad.folder}{RESULTS}" if bad.is_path else f"{bad.place}_replays", bad.format)
 
 
-def remaining_bad_rows(spark: SparkSession, bad: LakeTable) -> DataFrame:
-    """The bad rows that no replay took over, each with the last reason that is known."""
+def remaining_bad_rows(spark: SparkSession, bad: LakeTable, wanted: BadRowFilter = EVERY) -> DataFrame:
+    """The bad rows that no replay took over, each with the last reason that is known; `wanted` are some of them, by their last reason or
+    their first.
+    """
     rows = tables.read(spark, bad)
+    if wanted.schema_id is not None:
+        rows = rows.filter(F.col("schema_id") == wanted.schema_id)
+    meant = [*wanted.reasons]
     if tables.schema(spark, result_table(bad)) is None:
-        return rows
+        return rows.filter(F.col("code").isin(meant)) if meant else rows
     newest = Window.partitionBy(BAD_ID).orderBy(F.desc(REPLAY))
     marks = tables.read(spark, result_table(bad)).withColumn("_turn", F.row_number().over(newest)).filter("_turn = 1")
     results = marks.select(BAD_ID, PASSED, F.col("code").alias("_code"), F.col("message").alias("_message"))
     joined = rows.join(results, BAD_ID, "left").filter(~F.coalesce(PASSED, F.lit(False)))
+    if meant:
+        joined = joined.filter(F.coalesce("_code", "code").isin(meant) | F.col("code").isin(meant))
     reasons = {"code": F.coalesce("_code", "code"), "message": F.coalesce("_message", "message")}
     return joined.withColumns(reasons).select(*rows.columns)
 
 
-def replay(pipeline: Pipeline, registry: Registry | str, spark: SparkSession) -> ReplayReport:
+def replay(
+    pipeline: Pipeline,
+    registry: Registry | str,
+    spark: SparkSession,
+    wanted: BadRowFilter = EVERY,
+    *,
+    dry_run: bool = False,
+) -> ReplayReport:
     """Decode the bad rows of a pipeline again with what the registry knows now; a running stream is not disturbed.
 
-    Raises `NeverRanError`, what `make_plan` raises, and `EvolutionError` where the table can't take the rows.
+    A replay that was cut short is completed first, with the rows that it had meant. With `dry_run` nothing is written, and the number is 0.
+    Raises `NeverRanError`, what `make_plan` raises, `EvolutionError` where the table can't take the rows, and `ReplayRunsError` where
+    another process replays them now.
     """
-    with open_registry(registry) as known:
-        return _replay_with(pipeline, known, spark)
+    with open_registry(registry) as known, _lock(pipeline, dry_run=dry_run):
+        return _replay_with(pipeline, known, spark, wanted, dry_run=dry_run)
 
 
-def _replay_with(pipeline: Pipeline, registry: Registry, spark: SparkSession) -> ReplayReport:
+@contextmanager
+def _lock(pipeline: Pipeline, *, dry_run: bool) -> Iterator[None]:
+    """Keep other replays out for the block; on another file system than this machine's nothing does."""
+    try:
+        folder = find_local_folder(pipeline.checkpoint)
+    except NeedsSparkError:
+        yield
+        return
+    if dry_run or not folder.exists():
+        yield
+        return
+    with lock_replays(folder / f"{REPLAYS}-lock", pipeline.bad_table.place):
+        yield
+
+
+def _replay_with(
+    pipeline: Pipeline, registry: Registry, spark: SparkSession, wanted: BadRowFilter, *, dry_run: bool
+) -> ReplayReport:
     query = query_id(spark, pipeline.checkpoint)
     plan_store = PlanStore(spark, LakeTable(f"{pipeline.checkpoint}/{REPLAYS}", "parquet"), f"{query}/replay")
     plan_store.load()
     before = PlanStore(spark, LakeTable(f"{pipeline.checkpoint}/{PLANS}", "parquet"), query)
     before.load()
     if not pipeline.by_topic:
-        return _RouteReplay(TopicRoute(pipeline), registry, spark, plan_store, before).run()
+        return _RouteReplay(TopicRoute(pipeline), registry, spark, plan_store, before, wanted).replay(dry_run=dry_run)
     ways = [make_route(pipeline, one) for one in sorted({topic for topic, _, _ in before.plans})]
-    made = tuple(_RouteReplay(one, registry, spark, plan_store, before).run() for one in ways)
+    replays = (_RouteReplay(one, registry, spark, plan_store, before, wanted) for one in ways)
+    made = tuple(one.replay(dry_run=dry_run) for one in replays)
     reasons: dict[str, int] = {}
     for code, rows in (pair for one in made for pair in one.reasons):
         reasons[code] = reasons.get(code, 0) + rows
@@ -98,13 +137,40 @@ class _RouteReplay:
     spark: SparkSession
     plan_store: PlanStore
     before: PlanStore
+    wanted: BadRowFilter = EVERY
 
-    def run(self) -> ReplayReport:
+    def replay(self, *, dry_run: bool) -> ReplayReport:
+        """Complete what was cut short, if that meant other rows, and decode the rows that are meant."""
+        if dry_run:
+            return self._preview()
+        number, bound, plan, wanted = self._intent()
+        done = self._run(number, bound, plan, wanted)
+        if wanted == self.wanted:
+            return done
+        return self._run(*self._intent())
+
+    def _preview(self) -> ReplayReport:
+        """What a replay would do."""
+        mine = self.route.pipeline
+        plan = RoutePlanner(self.route, self.registry).make_fitting(self.spark, self._newest_plan())
+        rows = self.route.select_rows(remaining_bad_rows(self.spark, mine.bad_table, self.wanted))
+        decoded = decode_rows(self._reading((BAD_ID, *mine.keep)), rows, plan)
+        counted = decoded.groupBy(F.coalesce(F.col(ERROR)["code"], F.lit("")).alias("code")).count().collect()
+        return self._report(0, {row["code"]: row["count"] for row in counted})
+
+    def _newest_plan(self) -> DecodePlan | None:
+        return self.before.first(self._last_batch() + 1, self.route.topic)
+
+    def _last_batch(self) -> int:
+        found = tables.read(self.spark, self.route.pipeline.bad_table).agg(F.max(BATCH).alias("last")).first()
+        return found["last"] if found and found["last"] is not None else -1
+
+    def _run(self, number: int, bound: int, plan: DecodePlan, wanted: BadRowFilter) -> ReplayReport:
         """Decode, write the good rows, then the marks; either may be done again."""
         mine, topic = self.route.pipeline, self.route.topic
-        number, bound, plan = self._intent()
         writer = self.route.writer(self.plan_store.writer)
-        rows = self.route.select_rows(remaining_bad_rows(self.spark, mine.bad_table)).filter(F.col(BATCH) <= bound)
+        open_rows = remaining_bad_rows(self.spark, mine.bad_table, wanted)
+        rows = self.route.select_rows(open_rows).filter(F.col(BATCH) <= bound)
         decoded = decode_rows(self._reading((BAD_ID, *mine.keep)), rows, plan)
         write_good_rows(mine, decoded, plan, WriteId(f"{writer}/good", number), PAYLOAD)
         results = decoded.select(
@@ -119,28 +185,49 @@ class _RouteReplay:
         tables.append(results, result_table(mine.bad_table), WriteId(f"{writer}/marks", number))
         marks = tables.read(self.spark, result_table(mine.bad_table)).filter(F.col(REPLAY) == number)
         counted = marks.groupBy(F.coalesce("code", F.lit("")).alias("code")).count().collect()
-        counts = {row["code"]: row["count"] for row in counted}
+        return self._report(number, {row["code"]: row["count"] for row in counted})
+
+    def _report(self, number: int, counts: Mapping[str, int]) -> ReplayReport:
         reasons = tuple(sorted((code, rows) for code, rows in counts.items() if code))
-        return ReplayReport(number, sum(counts.values()), counts.get("", 0), reasons, topic)
+        return ReplayReport(number, sum(counts.values()), counts.get("", 0), reasons, self.route.topic)
 
     def _reading(self, keep: tuple[str, ...]) -> Pipeline:
         """The pipeline as it reads bad rows: their payload is the frame, and their name is kept."""
         return replace(self.route.pipeline, column=PAYLOAD, keep=keep)
 
-    def _intent(self) -> tuple[int, int, DecodePlan]:
-        """Number, last batch and plan of this replay: those of one that was cut short, else new ones, stored first."""
-        bad, topic = self.route.pipeline.bad_table, self.route.topic
+    def _intent(self) -> tuple[int, int, DecodePlan, BadRowFilter]:
+        """Number, last batch, plan and filter of this replay: those of one that was cut short, else new ones, stored first."""
+        topic = self.route.topic
         last, mine = self._done()
         begun = max((key[1:] for key in self.plan_store.plans if key[0] == topic), default=(0, 0))
         if begun[0] > mine:
-            return *begun, self.plan_store.plans[topic, *begun]
-        found = tables.read(self.spark, bad).agg(F.max(BATCH).alias("last")).first()
-        bound = found["last"] if found and found["last"] is not None else -1
-        planner = RoutePlanner(self.route, self.registry)
-        plan = planner.make_fitting(self.spark, self.before.first(bound + 1, topic))
+            return *begun, self.plan_store.plans[topic, *begun], self._read_filter(begun[0])
+        bound = self._last_batch()
+        plan = RoutePlanner(self.route, self.registry).make_fitting(self.spark, self._newest_plan())
         number = max(last, *(key[1] for key in self.plan_store.plans), 0) + 1 if self.plan_store.plans else last + 1
+        self._store_filter(number)
         self.plan_store.store(number, bound, plan, topic)
-        return number, bound, plan
+        return number, bound, plan, self.wanted
+
+    @property
+    def _filters(self) -> LakeTable:
+        return LakeTable(f"{self.route.pipeline.checkpoint}/{REPLAYS}-filters", "parquet")
+
+    def _store_filter(self, number: int) -> None:
+        """Keep which rows a replay means: one that is cut short is completed with the same."""
+        row = (number, self.route.topic, [*self.wanted.reasons], self.wanted.schema_id)
+        kinds = "number INT, topic STRING, reasons ARRAY<STRING>, schema_id INT"
+        frame = self.spark.createDataFrame([row], kinds).coalesce(1)
+        tables.append(frame, self._filters, WriteId(self.route.writer(f"{self.plan_store.writer}/filters"), number))
+
+    def _read_filter(self, number: int) -> BadRowFilter:
+        stored = (
+            tables.read(self.spark, self._filters)
+            .filter((F.col("number") == number) & (F.col("topic") == self.route.topic))
+            .first()
+        )
+        assert stored is not None, "the filter is stored before the plan"
+        return BadRowFilter(tuple(stored["reasons"]), stored["schema_id"])
 
     def _done(self) -> tuple[int, int]:
         """The last replay that is finished: of all topics, and of this one."""

@@ -11,6 +11,7 @@ BODY_CODES: Mapping[str, tuple[str, str]] = {
         "several queries, each reading the one before",
     ),
     "PLAN_TOO_COSTLY": ("planning takes more time or memory than its limits", "a smaller query"),
+    "PLANNER_FAILED": ("the planner has a fault, or was ended; the body may be right", "the same statement once more"),
     "FUNCTION_REFUSED": (
         "a function depends on the machine, the user, the time or chance, or is not on the list",
         "a column of the source",

@@ -3,19 +3,13 @@
 from pathlib import Path, PurePosixPath
 
 from treaty.core.sources import Source
+from treaty.metastore.bad_rows import name_bad_folder
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
 
 DataRoot = Path | str
 """A path, or the URL of a folder as text."""
-BAD_ROWS = "_bad"
-"""The folder below the root that has the tables of bad rows."""
 PATTERN = frozenset("{}[]*?\\")
 """Characters by which Spark takes a path for a pattern, which may match what is not below the root."""
-
-
-def first_generation(source: Source) -> int:
-    """Return the generation that a source had at first, before it was ever dropped and brought back."""
-    return source.former[-1] if source.former else source.generation
 
 
 def print_root(root: DataRoot) -> str:
@@ -25,7 +19,7 @@ def print_root(root: DataRoot) -> str:
 
 def name_folder(source: Source) -> str:
     """Return the folder of a source below the root; bad rows have one by the generation."""
-    return f"{BAD_ROWS}/{first_generation(source)}" if source.origin and not source.place else source.place
+    return name_bad_folder(source) if source.origin else source.place
 
 
 def find_folder(root: DataRoot, source: Source) -> str:

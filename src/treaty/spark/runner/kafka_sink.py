@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 from typing import cast
 
 from pyspark.sql import Column, DataFrame
@@ -13,6 +15,7 @@ from treaty.core.column_types.tokens import print_name
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.sources import Source, SourcePart
+from treaty.metastore.bad_rows import first_generation
 from treaty.metastore.columns.pins import find_version_with_id
 from treaty.plan.encoding.encode_plans import make_encode_plan
 from treaty.plan.encoding.options import EncodeOptions, Framed, Part
@@ -25,6 +28,9 @@ from treaty.spark.runner.row_order import keep_last
 
 NOT_ENCODED = "TREATY_NOT_ENCODED"
 """What the error of a batch begins with that has a row which does not fit the schema of its topic."""
+NULL_KEY = "NULL_KEY"
+"""The code of a row of a table whose key is null, or has a null that its schema does not take."""
+OnBad = Callable[[str, int], None]
 HEADERS, GONE = "_treaty_headers", "_treaty_gone"
 QUERY, INCARNATION, BATCH, ATTEMPT = "treaty-query", "treaty-incarnation", "treaty-batch", "treaty-attempt"
 """Headers of a record that a query writes, as decimal numbers. Of one query, incarnation and batch the highest attempt counts."""
@@ -35,6 +41,10 @@ _KEYS: Mapping[str, str] = {
     "INT": "unhex(right(lpad(hex(CAST({} AS BIGINT)), 16, '0'), 8))",
 }
 """By type of a key in the format KAFKA, the expression that writes it."""
+
+
+def ignore_bad(_code: str, _rows: int) -> None:
+    """Count nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +61,13 @@ class KafkaSink:
     incarnation: int
     attempt: Callable[[], int]
     key: tuple[str, ...] = ()
+    on_bad: OnBad = ignore_bad
+    """Called with a code and a number of rows that a batch could not write."""
 
     def write(self, batch: DataFrame, number: int) -> None:
-        """Write the rows of a batch; of several rows with one key the last one. A row that does not fit fails the batch."""
+        """Write the rows of a batch; of several rows with one key the last one. A row that does not fit fails the batch; one of a table
+        without a key, which a compacted topic does not take, is left out and reported (`NULL_KEY`).
+        """
         rows = keep_last(batch, self.key) if self.key else batch
         self._send(rows.select(*(print_name(one.name) for one in self.columns)), number)
 
@@ -66,7 +80,12 @@ class KafkaSink:
         self._send(rows.unionByName(gone, allowMissingColumns=True), number)
 
     def _send(self, rows: DataFrame, number: int) -> None:
-        headers = {QUERY: self.source.generation, INCARNATION: self.incarnation, BATCH: number, ATTEMPT: self.attempt()}
+        headers = {
+            QUERY: first_generation(self.source),
+            INCARNATION: self.incarnation,
+            BATCH: number,
+            ATTEMPT: self.attempt(),
+        }
         listed = (
             F.struct(F.lit(name).alias("key"), F.encode(F.lit(str(one)), "UTF-8").alias("value"))
             for name, one in headers.items()
@@ -77,7 +96,17 @@ class KafkaSink:
         for side, part in sides:
             rows, records[side] = self._encode(rows, side, part)
         sent = rows.select(*(one.alias(name) for name, one in records.items()), F.col(HEADERS).alias("headers"))
-        sent.write.format("kafka").options(**self.settings).save()
+        if not self.key:
+            sent.write.format("kafka").options(**self.settings).save()
+            return
+        kept = sent.persist()  # rows are made once, and counted after they are written
+        try:
+            kept.where(F.col("key").isNotNull()).write.format("kafka").options(**self.settings).save()
+            missing = kept.where(F.col("key").isNull()).count()
+        finally:
+            kept.unpersist()
+        if missing:
+            self.on_bad(NULL_KEY, missing)
 
     def _encode(self, rows: DataFrame, side: Part, part: SourcePart | None) -> tuple[DataFrame, Column]:
         """The rows with what the bytes of a side are made from, and the column of these bytes."""
@@ -94,6 +123,9 @@ class KafkaSink:
             encoded = encoded.withColumn(target.error, F.when(~F.col(GONE), F.col(target.error)))
         error = F.col(f"{target.error}.message")
         refused = F.raise_error(F.concat(F.lit(f"{NOT_ENCODED} {side}: "), error)).cast("binary")
+        if side == "key" and self.key:
+            is_null = reduce(or_, (F.col(print_name(name)).isNull() for name in names))
+            refused = F.when(is_null, F.lit(None).cast("binary")).otherwise(refused)
         return encoded, F.when(error.isNull(), F.col(target.value)).otherwise(refused)
 
     def _plan(self, rows: DataFrame, side: Part, part: SourcePart, names: list[str]) -> EncodePlan:

@@ -30,6 +30,10 @@ READ_KEYS: Mapping[str, str] = {
 """By type of a key in the format KAFKA, the expression that reads it; null for bytes that are none of the type."""
 
 
+NULL_KEY = ("INVALID", "a record of a table needs a key")
+"""Code and reason of a record without a key."""
+
+
 class SourceNotRunnableError(ValueError):
     """A source can't be read or written by this runner; the message has the remedy."""
 
@@ -183,3 +187,31 @@ def refuse_start(source: Source, start: str) -> None:
         what = {"files": "files", "iceberg": "an Iceberg table"}.get(source.connector, "a Delta table")
         message = f"START = '{start}' is of topics, and {source.name} is {what}, of which all is read"
         raise SourceNotRunnableError(f"{message}: START = 'earliest', and a filter by a time")
+
+
+def refuse_other_key(source: Source, code: Column, why: Column) -> tuple[Column, Column]:
+    """The code and the reason of a record whose key is one value in the format KAFKA: bytes that are none of its type are bad."""
+    kind = next((one.type for one in source.columns if one.role == "key"), "BINARY")
+    is_other = F.col("key").isNotNull() & F.expr(key_reader(source, kind)).isNull()
+    return refuse(is_other, (NULL_KEY[0], f"the key is no {kind} in the format KAFKA"), code, why, payload=F.col("key"))
+
+
+def refuse(
+    is_bad: Column, words: tuple[str, str], code: Column, why: Column, *, payload: Column
+) -> tuple[Column, Column]:
+    """The code and the reason of a record, those in `words` where it `is_bad`."""
+    reason = F.struct(
+        F.lit(words[0]).alias("code"),
+        F.lit(words[1]).alias("message"),
+        F.lit(None).cast("int").alias("schema_id"),
+        payload.alias("payload"),
+    )
+    return F.when(is_bad, words[0]).otherwise(code), F.when(is_bad, reason).otherwise(why)
+
+
+def key_reader(source: Source, kind: str) -> str:
+    """Return the expression that reads a key in the format KAFKA. Raises `SourceNotRunnableError` for a type that is not read."""
+    if kind not in READ_KEYS:
+        message = f"{source.name} has a key {kind} in the format KAFKA, and a runner reads {', '.join(READ_KEYS)}: say KEY_FORMAT = 'AVRO'"
+        raise SourceNotRunnableError(message)
+    return READ_KEYS[kind]

@@ -8,6 +8,7 @@ from typing import Any
 from treaty.core.limits import CLOCK_MARGIN, DROP_GRACE, KEPT_FILES
 from treaty.core.messages.kept_files import KeptNumber, ListKeptFiles
 from treaty.core.registry import Registry
+from treaty.metastore.bad_rows import REPLAY_LOG, RESULTS
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
 from treaty.spark.runner.file_records import CHECKPOINT, TABLE, FileRecords, QueryFileRecord
 from treaty.spark.runner.takeovers import TAKEOVERS
@@ -95,7 +96,8 @@ class LeftoverFiles:
         if record.kind == TABLE:
             named = self.registry.ask(ListKeptFiles(places=(record.place,))).answer.places
             if not named and self.data.is_own(record.place):
-                self.data.remove(record.place)
+                for name in (record.place, f"{record.place}{RESULTS}", f"{record.place}{REPLAY_LOG}"):
+                    self.data.remove(name)
         else:
             self._remove_all(_list_names(record, self.files.folder))
         FileRecords(self.files).remove(record)

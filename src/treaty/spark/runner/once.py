@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
@@ -89,19 +89,25 @@ class OnceRunner:
 
     def _run_query(self, source: Source) -> QueryReport:
         starter = self._make_starter()
+        unwritten: list[int] = []
+
+        def on_bad(_code: str, rows: int) -> None:
+            unwritten.append(rows)
+
         try:
             try:
-                progress = work_off(lambda: starter.start(source, QueryRun()))
+                progress = work_off(lambda: starter.start(source, QueryRun(on_bad=on_bad)))
             except StreamingQueryException as error:
                 if UNKNOWN not in str(error):
                     raise
                 # The plan is made anew. An id that the registry does not know then makes a bad row.
-                progress = work_off(lambda: starter.start(source, QueryRun(counts_unknown=True)))
+                progress = work_off(lambda: starter.start(source, QueryRun(counts_unknown=True, on_bad=on_bad)))
         except SourceMissingError as missing:
             return QueryReport(source.name, note=str(missing))
         except SPARK_ERRORS as error:
             return QueryReport(source.name, error=describe_failure(error, 1).reason)
-        return summarize(source.name, progress)
+        report = summarize(source.name, progress)
+        return replace(report, bad=report.bad + sum(unwritten), written=report.written - sum(unwritten))
 
 
 def list_queries(registry: Registry) -> list[Source]:

@@ -17,16 +17,18 @@ from treaty.core.messages.metastore import DescribeSource
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.sources import CHANGES, Incarnation, Source, SourceRead
-from treaty.spark.lake.table import LakeTable
+from treaty.metastore.bad_rows import first_generation
+from treaty.spark.lake.table import LakeTable, WriteId
 from treaty.spark.pipelines.trigger import StreamTrigger, set_trigger
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import PINNED, RESTRICTED
 from treaty.spark.planner.views import STREAM, split_watermark
 from treaty.spark.runner.batch_bodies import BatchBody, BatchRead
 from treaty.spark.runner.checkpoint_files import CheckpointFiles, find_checkpoint_root
-from treaty.spark.runner.data_roots import DataRoot, first_generation, print_root
+from treaty.spark.runner.data_roots import DataRoot, print_root
+from treaty.spark.runner.decode_ledger import DecodeLedger, describe_decoding
 from treaty.spark.runner.file_records import FileRecords
-from treaty.spark.runner.kafka_sink import KafkaSink
+from treaty.spark.runner.kafka_sink import KafkaSink, OnBad, ignore_bad
 from treaty.spark.runner.kafka_source import SourceNotRunnableError, find_cluster, java_settings, require_topic
 from treaty.spark.runner.leftovers import LeftoverFiles
 from treaty.spark.runner.query_end import OUT, NewVersionError, work_off
@@ -53,6 +55,8 @@ class QueryRun:
     trigger: StreamTrigger = AVAILABLE
     before_batch: Callable[[int], None] = write_always
     counts_unknown: bool = False
+    on_bad: OnBad = ignore_bad
+    """Called with a code and a number of rows that a batch could not write, in the thread of the batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +90,12 @@ class QueryStarter:
             self._open_bad(source, chosen) if source.query is None else self._open_query(source, source.query, chosen)
         )
 
+        noted = DecodeLedger(CheckpointFiles(self.spark, root), place, opened.decoding)
+
         def write(batch: DataFrame, number: int) -> None:
             chosen.before_batch(number)
+            if self.part is None or not self.part.reads_nothing:
+                noted.note(number, lambda: self._has_written(source, number))
             if self.part is not None and self.part.reads_nothing:
                 # What keeps state has to run, so that the batch has one.
                 batch.write.format("noop").mode("overwrite").save()
@@ -109,6 +117,11 @@ class QueryStarter:
         planned = max(files.list_numbers(f"{place}/offsets"), default=-1)
         return planned if planned > max(files.list_numbers(f"{place}/commits"), default=-1) else -1
 
+    def open_result(self, source: Source) -> DataFrame:
+        """Return the result of the query of a source, as a stream that is not started. Raises `SourceNotRunnableError`, and errors of Spark."""
+        assert source.query is not None, "only queries have results"
+        return self._open_query(source, source.query, QueryRun()).rows.drop(ORDER)
+
     def _open_query(self, source: Source, query: Incarnation, run: QueryRun) -> "OpenedPart":
         session = self.spark.newSession()
         for setting, value in (*query.plan.settings, *RESTRICTED.items(), *self.settings.items()):
@@ -119,15 +132,17 @@ class QueryStarter:
         reads = [(read, self._find_upstream(source, read)) for read in query.plan.reads]
         if any(is_read_by_batch(upstream, read.mode) for read, upstream in reads):
             if not query.plan.fingerprint.plan:
-                return self._open_batches(source, query, opener, reads)
+                return self._open_batches(source, query, opener, reads, run.on_bad)
             _refuse_unmoved(source, reads, run)
         for read, upstream in reads:
             frame = self._open(opener, upstream, streaming=upstream.kind == STREAM, words=words)
             frame.drop(ORDER).createOrReplaceTempView(print_name(read.spelling or upstream.name))
         result = session.sql(query.plan.body)
         key = key_of(source)
-        sink = self._open_sink(source, result, key)
-        return OpenedPart(propagate_order(result) if key else result, query.plan.output_mode, sink.write)
+        sink = self.open_sink(source, result, key, on_bad=run.on_bad)
+        rows = propagate_order(result) if key else result
+        decoding = describe_decoding(self.registry, opener, [upstream for _, upstream in reads])
+        return OpenedPart(rows, query.plan.output_mode, sink.write, decoding)
 
     def _find_upstream(self, source: Source, read: SourceRead) -> Source:
         """Return the source that a query was planned over. Raises `SourceNotRunnableError` where another one has its name by now."""
@@ -138,7 +153,12 @@ class QueryStarter:
         return upstream
 
     def _open_batches(
-        self, source: Source, query: Incarnation, opener: SourceOpener, reads: Sequence[tuple[SourceRead, Source]]
+        self,
+        source: Source,
+        query: Incarnation,
+        opener: SourceOpener,
+        reads: Sequence[tuple[SourceRead, Source]],
+        on_bad: OnBad,
     ) -> "OpenedPart":
         """A body without state, which runs over each batch of what it follows."""
         words = list_words(query.plan.body)
@@ -159,9 +179,10 @@ class QueryStarter:
         body = BatchBody(query.plan.body, followed[0], tables, open_table, query.plan.key if is_table else ())
 
         def write(batch: DataFrame, number: int) -> None:
-            body.write(batch, number, lambda result: self._open_sink(source, result, key_of(source)))
+            body.write(batch, number, lambda result: self.open_sink(source, result, key_of(source), on_bad=on_bad))
 
-        return OpenedPart(self._open(opener, followed[0].source, streaming=True, words=words), "append", write)
+        rows = self._open(opener, followed[0].source, streaming=True, words=words)
+        return OpenedPart(rows, "append", write, describe_decoding(self.registry, opener, [followed[0].source]))
 
     def _open_bad(self, bad: Source, run: QueryRun) -> "OpenedPart":
         """The bad rows of a source."""
@@ -171,20 +192,37 @@ class QueryStarter:
             session.conf.set(setting, value)
         opener = SourceOpener(session, self.registry, self.root, run.counts_unknown, self.clusters)
         rows = opener.open_bad(source, expand_columns(self.registry, source), bad)
-        return OpenedPart(rows, "append", self._open_sink(bad, rows, ()).write)
+        return OpenedPart(rows, "append", self.open_sink(bad, rows, ()).write)
 
-    def _open_sink(self, source: Source, result: DataFrame, key: tuple[str, ...]) -> TableSink | KafkaSink:
+    def _has_written(self, source: Source, number: int) -> bool:
+        """Whether a batch is in the table of a query; a topic does not say, and what is written last counts there."""
+        if source.connector not in LAKES:
+            return False
+        folder = (self.part and self.part.folder) or self.find_folder(source)
+        batch = WriteId(f"treaty-{place_of(source)}", number)
+        return LAKES[source.connector].has_written(self.spark, LakeTable(folder, source.connector), batch)
+
+    def open_sink(
+        self, source: Source, result: DataFrame, key: tuple[str, ...], writer: str = "", on_bad: OnBad = ignore_bad
+    ) -> TableSink | KafkaSink:
+        """Return where the rows of a query go; `writer` names batches that are not those of its checkpoint.
+
+        Raises `SourceNotRunnableError` for a connector that is not written, and where a topic or its cluster is not there.
+        """
         if source.connector == "kafka":
             cluster = find_cluster(source, self.clusters)
             require_topic(source, cluster)
             began = source.query.began if source.query is not None else first_generation(source)
             settings = java_settings(cluster)
-            return KafkaSink(source, self.registry, settings, result.schema, began, lambda: int(time() * 1_000), key)
+            return KafkaSink(
+                source, self.registry, settings, result.schema, began, lambda: int(time() * 1_000), key, on_bad
+            )
         if source.connector not in LAKES:
             message = f"{source.name} writes to {source.connector}, and a runner writes topics, Delta and Iceberg tables: CONNECTOR = 'delta' and PATH"
             raise SourceNotRunnableError(message)
-        folder = (self.part and self.part.folder) or self._find_folder(source)
-        return TableSink(folder, f"treaty-{place_of(source)}", result.schema, key, source.connector)
+        folder = (self.part and self.part.folder) or self.find_folder(source)
+        name = writer or f"treaty-{place_of(source)}"
+        return TableSink(folder, name, result.schema, key, source.connector, skips_empty=source.query is None)
 
     def _open(self, opener: SourceOpener, source: Source, *, streaming: bool, words: Collection[str]) -> DataFrame:
         """The frame of a source with its watermark and its DEDUPLICATE, and with the pseudo-columns that a body or these name."""
@@ -199,7 +237,8 @@ class QueryStarter:
             frame = frame.where(F.lit(False))
         return frame.dropDuplicatesWithinWatermark(names) if streaming and names else frame
 
-    def _find_folder(self, source: Source) -> str:
+    def find_folder(self, source: Source) -> str:
+        """Return the folder of a table below the root. Raises `SourceNotRunnableError` for one outside of it."""
         return SourceOpener(self.spark, self.registry, self.root).folder(source)
 
     def find_leftovers(self) -> LeftoverFiles:
@@ -210,7 +249,7 @@ class QueryStarter:
     def _note_files(self, source: Source, root: str) -> None:
         """Write down what the query has, before it has it. Raises `SourceNotRunnableError` where its checkpoint is gone and its table is not."""
         require_format(self.spark, source)
-        table = self._find_folder(source) if source.connector in LAKES else ""
+        table = self.find_folder(source) if source.connector in LAKES else ""
         if table and not CheckpointFiles(self.spark, root).has(f"{place_of(source)}/offsets"):
             refuse_lost_checkpoint(self.spark, source, LakeTable(table, source.connector), f"{root}/{place_of(source)}")
         records = FileRecords(CheckpointFiles(self.spark, self.checkpoints))
@@ -231,7 +270,7 @@ class QueryStarter:
         QueryTakeover(
             self.spark,
             CheckpointFiles(self.spark, find_checkpoint_root(source, self.checkpoints)),
-            self._find_folder(source) if source.connector == "delta" else "",
+            self.find_folder(source) if source.connector == "delta" else "",
             open=lambda one: self._open_query(one, one.query or query, QueryRun()).rows.drop(ORDER),
             finish=lambda one: run_part(one, TakeoverPart()),
             skip=lambda one: run_part(one, TakeoverPart(reads_nothing=True)),
@@ -254,6 +293,8 @@ class OpenedPart:
     rows: DataFrame
     mode: str
     write: Callable[[DataFrame, int], None]
+    decoding: str = ""
+    """How records are decoded, as `describe_decoding` prints it; empty where it is of no interest."""
 
 
 def is_read_by_batch(upstream: Source, mode: str) -> bool:

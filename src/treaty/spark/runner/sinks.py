@@ -71,6 +71,8 @@ class TableSink:
     columns: StructType
     key: tuple[str, ...] = ()
     format: str = "delta"
+    skips_empty: bool = False
+    """Whether a batch without rows makes no version of the table. Not for what keeps state, which has to run for its state."""
 
     @property
     def _table(self) -> LakeTable:
@@ -84,12 +86,24 @@ class TableSink:
             # The table ignores the batch; what keeps state has to run all the same, or the query has no state of the batch.
             batch.write.format("noop").mode("overwrite").save()
             return
+        if self.skips_empty:
+            self._write_some(batch, number)
+            return
         rows = keep_last(batch, self.key) if self.key else batch
         rows = rows.select(*(print_name(one.name) for one in self.columns))
         if not self.key:
             LAKES[self.format].append(rows, self._table, WriteId(self.writer, number))
             return
         self._merge(rows, number, print_merge)
+
+    def _write_some(self, batch: DataFrame, number: int) -> None:
+        """Append the rows of a batch, if there are any. One that runs again finds the same rows, or is written for the first time."""
+        rows = batch.select(*(print_name(one.name) for one in self.columns)).persist()
+        try:
+            if not rows.isEmpty():
+                LAKES[self.format].append(rows, self._table, WriteId(self.writer, number))
+        finally:
+            rows.unpersist()
 
     def write_changes(self, result: DataFrame, keys: DataFrame, number: int) -> None:
         """Write the rows of a batch of changes: those of `result` take the place of the rows with their keys, and the rows of all other `keys` are

@@ -16,6 +16,7 @@ from treaty.core.kafka import KafkaCluster
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.sources import Source, SourceColumn, SourcePart
+from treaty.metastore.bad_rows import first_generation, name_bad_folder
 from treaty.metastore.columns.pins import find_version_with_id
 from treaty.metastore.columns.source_refresh import read_user_types
 from treaty.metastore.sql.values import EARLIEST, LATEST, ComparedRange
@@ -30,13 +31,16 @@ from treaty.spark.planner.pseudo_columns import HEADERS, PSEUDO_TYPES, list_pseu
 from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.data_roots import DataRoot, find_folder
 from treaty.spark.runner.kafka_source import (
+    NULL_KEY,
     PARTITIONS_OF,
-    READ_KEYS,
     RecordedOffsets,
     SourceMissingError,
     SourceNotRunnableError,
     count_partitions,
+    key_reader,
     open_topic,
+    refuse,
+    refuse_other_key,
     refuse_start,
 )
 from treaty.spark.runner.row_order import DELETED, ORDER, keep_last, place_of_line, place_of_record
@@ -46,8 +50,6 @@ RECORDS = f"key BINARY, value BINARY, headers {HEADERS}, timestamp TIMESTAMP"
 """Columns of the files of a source."""
 CORRUPT, LINE, BAD, WHY = "_treaty_corrupt", "_treaty_line", "_treaty_bad", "_treaty_why"
 NO_LINE = "the line is no JSON object with the columns of the source"
-NULL_KEY = ("INVALID", "a record of a table needs a key")
-"""Code and reason of a record without a key."""
 FILE, PLACE, ID, PARTITION = "_treaty_file", "_treaty_place", "_treaty_id", "_treaty_partition"
 BAD_OF = "bad_"
 """Bad rows are counted under this and their code."""
@@ -85,6 +87,8 @@ class SourceOpener:
     """Of which time the files are that are read; None: all."""
     offsets: Sequence[RecordedOffsets] = ()
     """Which records of a topic are read; empty: all."""
+    plans: dict[str, DecodePlan] = field(default_factory=dict)
+    """The plans by which records are decoded, by `name_plan`. What is not there when it is needed is made, and kept here."""
 
     def open(
         self, source: Source, *, streaming: bool, columns: tuple[SourceColumn, ...], words: Collection[str] = ()
@@ -106,8 +110,7 @@ class SourceOpener:
         if source.connector == "iceberg":
             return self._open_iceberg(source, streaming=streaming)
         frame = self.mark(source, columns=columns, words=words, streaming=streaming)
-        name = f"{BAD_OF}{source.generation}"
-        counted = frame.observe(name, *count_rows()) if streaming else frame
+        counted = frame.observe(name_counts(source.generation), *count_rows()) if streaming else frame
         good = counted.where(F.col(BAD).isNull()).drop(BAD)
         if streaming:
             return good.drop(DELETED) if source.kind == STREAM else good
@@ -131,12 +134,15 @@ class SourceOpener:
     def open_bad(self, source: Source, columns: tuple[SourceColumn, ...], bad: Source) -> DataFrame:
         """Return the rows of a source that can't be decoded, as a stream with the columns of `bad`, the stream of its bad rows."""
         records = self._read(source, columns, streaming=True)
+        whole = records.frame.columns
+        record = {f"_{name}": F.col(name) if name in whole else F.lit(None) for name in ("key", "value")}
+        own = {**records.pseudo, **record}
         frame = records.frame.select(
-            records.why.alias(WHY), *(one.alias(name) for name, one in records.pseudo.items()), records.code.alias(BAD)
+            records.why.alias(WHY), *(one.alias(name) for name, one in own.items()), records.code.alias(BAD)
         )
-        names = [one.name if one.name in PSEUDO_TYPES else f"{WHY}.{one.name}" for one in bad.columns]
+        cells = {"bad_id": F.uuid(), "found_at": F.current_timestamp()} | {name: F.col(name) for name in own}
         return frame.where(F.col(BAD).isNotNull()).select(
-            *(F.col(name).cast(one.type).alias(one.name) for name, one in zip(names, bad.columns, strict=True))
+            *(cells.get(one.name, F.col(f"{WHY}.{one.name}")).cast(one.type).alias(one.name) for one in bad.columns)
         )
 
     def _read(self, source: Source, columns: tuple[SourceColumn, ...], *, streaming: bool) -> RecordFrame:
@@ -185,7 +191,7 @@ class SourceOpener:
         folder = self.folder(source)
         if is_missing(self.spark, f"{folder}/_delta_log"):
             raise SourceMissingError(
-                f"the table of {source.name} is not there yet: {source.place}; the first row of its query makes it"
+                f"the table of {source.name} is not there yet: {source.place or name_bad_folder(source)}; the first {'bad row' if source.origin else 'row of its query'} makes it"
             )
         return folder
 
@@ -200,14 +206,38 @@ class SourceOpener:
         )
 
     def _read_lines(self, source: Source, columns: tuple[SourceColumn, ...], *, streaming: bool) -> RecordFrame:
-        ddl = ", ".join(f"{print_name(one.name)} {one.type}" for one in columns)
         reader = self.spark.readStream if streaming else self.spark.read
         lines = self._limit(reader.option("pathGlobFilter", "[!_.]*").text(self.folder(source)))
+        places = (F.col("_metadata.file_path").alias(FILE), place_of_line().alias(ORDER))
+        return self._parse_lines(source, columns, lines.select("value", *places))
+
+    def decode_bad(self, source: Source, columns: tuple[SourceColumn, ...], rows: DataFrame) -> RecordFrame:
+        """Return the records of rows that were bad, decoded again; `rows` are of the stream of bad rows of the source. Their `bad_id` is kept.
+
+        `columns` have their types written out.
+        """
+        places = {
+            "key": "_key",
+            "value": "_value",
+            "headers": "_headers",
+            "timestamp": "_timestamp",
+            FILE: "_topic",
+            PLACE: "_offset",
+        }
+        if source.connector == "kafka":
+            places[PARTITION] = "_partition"
+        order = F.struct(F.col("_offset").alias("p0")).alias(ORDER)
+        records = rows.select("bad_id", *(F.col(name).alias(word) for word, name in places.items()), order)
+        if source.value is not None and source.value.framing == "none":
+            return self._parse_lines(source, columns, records.withColumn("value", F.col("value").cast("string")))
+        return self._decode(source, columns, records)
+
+    def _parse_lines(self, source: Source, columns: tuple[SourceColumn, ...], lines: DataFrame) -> RecordFrame:
+        """The records of lines in the column `value`."""
+        ddl = ", ".join(f"{print_name(one.name)} {one.type}" for one in columns)
         options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
-        parsed = F.from_json("value", f"{ddl}, {CORRUPT} STRING", options).alias(LINE)
-        frame = lines.where("trim(value) != ''").select(
-            "value", parsed, F.col("_metadata.file_path").alias(FILE), place_of_line().alias(ORDER)
-        )
+        parsed = F.from_json("value", f"{ddl}, {CORRUPT} STRING", options)
+        frame = lines.where("trim(value) != ''").withColumn(LINE, parsed)
         code = F.when(F.col(LINE).isNull() | F.col(f"{LINE}.{CORRUPT}").isNotNull(), "MALFORMED")
         why = F.struct(
             F.lit("MALFORMED").alias("code"),
@@ -219,7 +249,7 @@ class SourceOpener:
         if source.kind != STREAM:
             keys = [F.col(f"{LINE}.{print_name(one.name)}").isNull() for one in columns if one.role == "key"]
             is_bad = F.when(code.isNull(), reduce(or_, keys, F.lit(False)))
-            code, why = _refuse(is_bad, NULL_KEY, code, why, payload=F.col("value").cast("binary"))
+            code, why = refuse(is_bad, NULL_KEY, code, why, payload=F.col("value").cast("binary"))
         return RecordFrame(frame, own, _list_pseudo({"_topic": FILE}), code, why, F.lit(False))
 
     def _open_files(self, source: Source, *, streaming: bool) -> DataFrame:
@@ -253,7 +283,7 @@ class SourceOpener:
         sides: list[str] = []
         for side, part in (("key", source.key), ("value", source.value)):
             if part is not None and part.pin is not None:
-                frame = decode(frame, self._plan(part), column=side, names=_names(side), part=side)
+                frame = decode(frame, self._plan(source, side, part), column=side, names=_names(side), part=side)
                 sides.append(_names(side).error)
         selected = [_select(frame, one, source).cast(types[one.name]).alias(one.name) for one in source.columns]
         code, why = F.lit(None).cast("string"), F.lit(None).cast(ERROR_TYPE)
@@ -265,19 +295,32 @@ class SourceOpener:
             name: place for name, place in (("_schema_id", ID), ("_partition", PARTITION)) if place in frame.columns
         }
         if source.key is not None and source.key.pin is None and source.key.format == "KAFKA":
-            code, why = _refuse_other_key(source, code, why)
+            code, why = refuse_other_key(source, code, why)
         if source.kind != STREAM and source.key is not None:
-            code, why = _refuse(F.col("key").isNull(), NULL_KEY, code, why, payload=F.col("value"))
+            code, why = refuse(F.col("key").isNull(), NULL_KEY, code, why, payload=F.col("value"))
         return RecordFrame(frame, selected, _list_pseudo(pseudo), code, why, F.col("value").isNull())
 
-    def _plan(self, part: SourcePart) -> DecodePlan:
+    def _plan(self, source: Source, side: str, part: SourcePart) -> DecodePlan:
         """The decode plan of one half of a record, whose reader is the version that the source is bound to."""
-        pin = part.pin
+        name, pin = name_plan(source, side), part.pin
+        if name in self.plans:
+            return self.plans[name]
         assert pin is not None, "only a half with a schema is planned"
         subject = Subject(pin.context, pin.subject)
         version = run_exchange(self.registry, find_version_with_id(subject, pin.schema_id))
         message: DecodeChoices = {"message": part.full_name} if part.format == "PROTOBUF" and part.full_name else {}
-        return make_plan(self.registry, str(subject), reader=version.number, framing=part.framing, **message)
+        plan = make_plan(self.registry, str(subject), reader=version.number, framing=part.framing, **message)
+        return self.plans.setdefault(name, plan)
+
+
+def name_counts(generation: int) -> str:
+    """Return the name under which the rows of a source are counted (`observe`)."""
+    return f"bad_{generation}"
+
+
+def name_plan(source: Source, side: str) -> str:
+    """Return the name of the plan by which one half of the records of a source is decoded: `side` is key or value."""
+    return f"{first_generation(source)}/{side}"
 
 
 def settle(source: Source, records: DataFrame) -> DataFrame:
@@ -311,35 +354,6 @@ def _names(side: str) -> Names:
     return Names(f"_treaty_{side}", f"_treaty_{side}_error", schema_id)
 
 
-def _refuse_other_key(source: Source, code: Column, why: Column) -> tuple[Column, Column]:
-    """The code and the reason of a record whose key is one value in the format KAFKA: bytes that are none of its type are bad."""
-    kind = next((one.type for one in source.columns if one.role == "key"), "BINARY")
-    is_other = F.col("key").isNotNull() & F.expr(_key_reader(source, kind)).isNull()
-    return _refuse(
-        is_other, (NULL_KEY[0], f"the key is no {kind} in the format KAFKA"), code, why, payload=F.col("key")
-    )
-
-
-def _refuse(
-    is_bad: Column, words: tuple[str, str], code: Column, why: Column, *, payload: Column
-) -> tuple[Column, Column]:
-    """The code and the reason of a record, those in `words` where it `is_bad`."""
-    reason = F.struct(
-        F.lit(words[0]).alias("code"),
-        F.lit(words[1]).alias("message"),
-        F.lit(None).cast("int").alias("schema_id"),
-        payload.alias("payload"),
-    )
-    return F.when(is_bad, words[0]).otherwise(code), F.when(is_bad, reason).otherwise(why)
-
-
-def _key_reader(source: Source, kind: str) -> str:
-    if kind not in READ_KEYS:
-        message = f"{source.name} has a key {kind} in the format KAFKA, and a runner reads {', '.join(READ_KEYS)}: say KEY_FORMAT = 'AVRO'"
-        raise SourceNotRunnableError(message)
-    return READ_KEYS[kind]
-
-
 def _find_code(error: str, *, counts_unknown: bool) -> Column:
     """The code of a bad row, null for a good one. An id that the plan does not know ends the batch at first: it may be registered, and
     the batch is run again then.
@@ -366,7 +380,7 @@ def _select(frame: DataFrame, column: SourceColumn, source: Source) -> Column:
         return F.expr(f"try_element_at(filter(headers, one -> one.key = {name}), -1).value")
     part = source.key if column.role == "key" else source.value
     if part is not None and part.pin is None and part.format == "KAFKA":
-        return F.expr(_key_reader(source, column.type))
+        return F.expr(key_reader(source, column.type))
     record = _names(column.role).record
     fields = frame.schema[record].dataType.fieldNames()  # type: ignore[attr-defined]  # a record is a struct
     by_key = {lower_name(one): one for one in fields}

@@ -18,11 +18,12 @@ from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection, run_exchange
 from treaty.core.messages.query_feed import FedQuery, FedRunner, ListQueries
 from treaty.core.messages.runners import ReleaseRunner
+from treaty.core.sources import BAD, QUERY
 from treaty.core.state.metastore.keys import key_of_name
 
 ANSWER_SECONDS = 5
 """Seconds in which a runner answers."""
-HEADS = ("query", "state", "runner", "in", "out", "bad", "lag", "batch", "seconds", "reason")
+HEADS = ("query", "part", "state", "runner", "in", "out", "bad", "lag", "batch", "seconds", "reason")
 STATUS_BYTES = 64 * 1_024 * 1_024
 """Bytes that the status of a runner has at most."""
 NO_RUNNER = "NO RUNNER"
@@ -54,7 +55,7 @@ runner_option = click.option(
 @connection.registry
 @connection.as_json
 def watch(*, every: float, once: bool, addresses: tuple[str, ...], registry: str, as_json: bool) -> None:
-    """Show what each query does, again and again: its state, its runner, rows, bad rows, lag and the last batch.
+    """Show what each query, and each stream of bad rows, does, again and again: its state, its runner, rows, bad rows, lag and the last batch.
 
     With --json each look is a line with all numbers.
 
@@ -206,19 +207,18 @@ def release(*, runner: str, registry: str, as_json: bool) -> None:
 
 
 def read_statuses(found: Connection, addresses: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-    """Yield what is known of each query: the members of its runner's status, or those of its row where no runner answers."""
+    """Yield what is known of each query, and of each stream of bad rows: the members of its runner's status, or those of its row where no runner answers."""
     queries, runners = read_feed(found)
     asked = {address: FedRunner("", 0, "", address) for address in addresses} or {one.name: one for one in runners}
     answers, silent = _ask_runners(asked.values())
     for fed in queries:
-        assigned = next((one.runner for one in fed.assigned if one.part == "query"), "")
-        if fed.source.query is None:
-            continue
-        members = answers.get((fed.source.generation, "query"))
+        part = QUERY if fed.source.query is not None else BAD
+        assigned = next((one.runner for one in fed.assigned if one.part == part), "")
+        members = answers.get((fed.source.generation, part))
         if members is None:
             reason = _explain_missing(assigned, silent, asked)
             members = {
-                "name": fed.source.name, "part": "query", "generation": fed.source.generation, "state": NO_RUNNER, "reason": reason,
+                "name": fed.source.name, "part": part, "generation": fed.source.generation, "state": NO_RUNNER, "reason": reason,
                 "remedy": "a runner that runs", "command": "treaty runner --root SHARED",
             }  # fmt: skip
         yield {"runner": assigned, **members, "desired": fed.source.desired}
@@ -299,7 +299,7 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
 
     seconds = f"{one['batch_ms'] / 1_000:.1f}" if one.get("batches") else ""
     return (
-        one["name"], one["state"], one["runner"], number("rows_in"), number("rows_out"), number("bad_rows"),
+        one["name"], one["part"], one["state"], one["runner"], number("rows_in"), number("rows_out"), number("bad_rows"),
         number("lag_records"), number("batch") if one.get("batches") else "", seconds, one.get("reason", ""),
     )  # fmt: skip
 

@@ -24,8 +24,13 @@ BAD_COLUMNS = (
     SourceColumn("_partition", "INT"),
     SourceColumn("_offset", "BIGINT"),
     SourceColumn("_timestamp", "TIMESTAMP"),
+    SourceColumn("bad_id", "STRING"),
+    SourceColumn("found_at", "TIMESTAMP"),
+    SourceColumn("_key", "BINARY"),
+    SourceColumn("_value", "BINARY"),
+    SourceColumn("_headers", "ARRAY<STRUCT<key: STRING, value: BINARY>>"),
 )
-"""Columns of a stream of bad rows."""
+"""Columns of a stream of bad rows: why a row is bad and where it is, a name for it, when it was found, and the whole record, to decode it again."""
 PSEUDO_COLUMNS = ("_topic", "_partition", "_offset", "_timestamp", "_headers", "_schema_id")
 """What every record has beside its columns."""
 

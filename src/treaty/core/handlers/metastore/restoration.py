@@ -85,7 +85,8 @@ def _with_reads(source: Source, reads: tuple[SourceRead, ...]) -> Source:
 
 def _put_back(stage: StagedView, key: SourceKey, source: Source) -> Source:
     command = stage.command
-    former = (source.generation, *source.former)[: limits.FORMER_GENERATIONS]
+    every = (source.generation, *source.former)
+    former = (*every[: limits.FORMER_GENERATIONS - 1], *every[limits.FORMER_GENERATIONS - 1 :][-1:])
     back = replace(
         source, generation=stage.base.sequence + 1, former=former, changed_by=command.principal, changed=command.time
     )

@@ -1,7 +1,7 @@
 """What became of a pipeline whose checkpoint and tables lie on this machine's disk, read without starting Spark."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from treaty.arrow.bad_rows import join_results
+from treaty.plan.rows import AT, OPEN, PASSED, REPLAY
 from treaty.spark.lake.local_files import find_local_folder, list_parquet_files, read_local_table
 from treaty.spark.lake.parquet import ROWS
+from treaty.spark.lake.table import LakeTable
 from treaty.spark.pipelines.batch_history import BATCHES, BatchReport
 from treaty.spark.pipelines.plan_store import PLANS, StoredPlans, parse_plans
-from treaty.spark.pipelines.replay import PASSED, REPLAY, result_table
+from treaty.spark.pipelines.replay import result_table
 from treaty.spark.pipelines.reports.lag import Offsets, parse_offsets
 from treaty.spark.pipelines.reports.status import LISTED, PipelineStatus, RemainingBadRows, ask_lag, list_newest_plans
 from treaty.spark.pipelines.reports.suspect_queries import list_plan_queries
@@ -78,22 +81,27 @@ def _count_reasons(route: TopicRoute) -> list[RemainingBadRows]:
     ]
 
 
+def read_bad_rows(pipeline: Pipeline, columns: Sequence[str]) -> pa.Table | None:
+    """Return columns of all bad rows of a pipeline, with what became of each (`join_results`); None where there are none.
+
+    Raises `NeedsSparkError`. A pipeline with a table of bad rows for each topic has the rows of all of them.
+    """
+    checkpoint = find_local_folder(pipeline.checkpoint)
+    topics = sorted({topic for topic, _, _ in _read_plans(checkpoint / PLANS / ROWS).plans})
+    routes = [make_route(pipeline, topic) if topic else TopicRoute(pipeline) for topic in topics]
+    parts: list[pa.Table] = []
+    for table in dict.fromkeys(route.pipeline.bad_table for route in routes):
+        rows = read_local_table(table, columns)
+        if rows is not None and len(rows):
+            parts.append(join_results(rows, _read_marks(table)))
+    return pa.concat_tables(parts, promote_options="permissive") if parts else None
+
+
+def _read_marks(table: LakeTable) -> pa.Table | None:
+    return read_local_table(result_table(table), (BAD_ID, REPLAY, PASSED, "code", "message", AT))
+
+
 def _apply_results(rows: pa.Table, route: TopicRoute) -> pa.Table:
     """The rows that no replay took over, each with the reason that the last replay gave it."""
-    marks = read_local_table(result_table(route.pipeline.bad_table), (BAD_ID, REPLAY, PASSED, "code", "message"))
-    if marks is None or not len(marks):
-        return rows
-    newest = marks.group_by(BAD_ID).aggregate([(REPLAY, "max")])
-    results = marks.join(newest, [BAD_ID, REPLAY], [BAD_ID, f"{REPLAY}_max"], join_type="inner")
-    results = results.select([BAD_ID, PASSED, "code", "message"]).rename_columns(
-        [BAD_ID, PASSED, "new_code", "new_message"]
-    )
-    joined = rows.join(results, BAD_ID, join_type="left outer")
-    left = joined.filter(pc.invert(pc.coalesce(joined[PASSED], False)))
-    return pa.table(
-        {
-            "code": pc.coalesce(left["new_code"], left["code"]),
-            "message": pc.coalesce(left["new_message"], left["message"]),
-            "schema_id": left["schema_id"],
-        }
-    )
+    joined = join_results(rows, _read_marks(route.pipeline.bad_table))
+    return joined.filter(pc.equal(joined["state"], OPEN))

@@ -1,18 +1,21 @@
 """The process that plans bodies: a program with a JVM of its own, which answers lines of JSON and may end at any time.
 
-``python -m treaty.spark.planner.service.process`` reads questions from standard input and writes an answer to standard output for each. Its first
+``python -m treaty.spark.planner.service.process FOLDER`` keeps its views in a folder, reads questions from standard input and writes an answer to standard output for each. Its first
 line says that it is ready, or why it can't be. It ends with its input.
 """
 
 import json
 import os
+import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from typing import IO, Any
+
+from pyspark import SparkContext
 
 from treaty.core.limits import PLANNER_HEAP
 from treaty.core.sources import SourceColumn
@@ -24,6 +27,10 @@ from treaty.spark.session import QUICK_START, session
 
 JAVA = f"{QUICK_START} -XX:+ExitOnOutOfMemoryError"
 """Options of the JVM: it ends where its heap does, instead of trying again and again."""
+JVM_SECONDS = 2
+"""Seconds that a JVM has to end which gives no answer any more."""
+HEAP_ENDED, SIGNALLED = 3, 128
+"""Exit codes: the JVM ended where its heap did, as the option above has it; it was killed."""
 BARE = {"spark.jars.packages": "", "spark.jars.excludes": "", "spark.sql.extensions": ""}
 """A planner needs no packages: its parser is Spark's own, and nothing is fetched."""
 
@@ -42,15 +49,14 @@ def main() -> None:
     os.dup2(2, 1)  # what the JVM and libraries print is no answer
     lines: SimpleQueue[str] = SimpleQueue()
     Thread(target=_read_lines, args=(lines,), daemon=True).start()
-    with tempfile.TemporaryDirectory(prefix="treaty-planner-") as root:
-        try:
-            planner = _start(Path(root))
-        except Exception as error:  # noqa: BLE001 (whatever it is, the program that started this one has to say it)
-            _say(answers, {"failed": str(error)})
-            return
-        _say(answers, {"ready": True})
-        for line in _list_lines(lines):
-            _say(answers, _answer(planner, json.loads(line)))
+    try:
+        planner = _start(Path(sys.argv[1]))
+    except Exception as error:  # noqa: BLE001 (whatever it is, the program that started this one has to say it)
+        _say(answers, {"failed": str(error)})
+        return
+    _say(answers, {"ready": True})
+    for line in _list_lines(lines):
+        _say(answers, _answer(planner, json.loads(line)))
 
 
 def _start(root: Path) -> BodyPlanner:
@@ -88,6 +94,19 @@ def _answer(planner: BodyPlanner, question: Any) -> Any:
         return {"plan": encode_message(planner.plan(decode_message(QueryBody, question["plan"])))}
     except BodyRefusedError as no:
         return {"refused": [no.code, no.message, no.hint, no.start, no.end]}
+    except Exception as error:  # noqa: BLE001 (a fault of the planner is no fault of the body, and is reported as what it is)
+        _end_with_jvm()
+        return {"error": f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"}
+
+
+def _end_with_jvm() -> None:
+    """End this process where the JVM has ended, with its exit code."""
+    process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 (pyspark has no other word for it)
+    if process is None:
+        return
+    with suppress(subprocess.TimeoutExpired):
+        code = process.wait(JVM_SECONDS)
+        os._exit(code if 0 < code < SIGNALLED else SIGNALLED)
 
 
 def _say(answers: IO[str], answer: Any) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 from threading import Event, Lock
 from time import monotonic
 from typing import IO, Any
@@ -14,12 +15,16 @@ from typing import IO, Any
 from treaty.core.limits import PLAN_SECONDS, PLANNER_HEAP
 from treaty.core.state.codec import decode_message, dumps, encode_message
 from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, PlannerEndedError, QueryBody
+from treaty.spark.planner.service.view_folder import PlannerFolder
 
 START_SECONDS = 120
 """Seconds in which a planner is ready; a busy machine needs a few of them."""
 LOOK_SECONDS = 0.5
 """Seconds after which a wait looks whether the program is to end."""
 PROGRAM = (sys.executable, "-m", "treaty.spark.planner.service.process")
+HEAP_ENDED, SIGNALLED = 3, 128
+"""Exit codes of the process: its JVM ended where its heap did, or was killed."""
+_AGAIN = "the same statement once more; `treaty planner -v` prints what the planner says of the fault"
 _SMALLER = "a smaller query; several queries, each reading the one before"
 
 
@@ -37,6 +42,7 @@ class PlannerProcess:
         self._verbose = verbose
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._folder: PlannerFolder | None = None
         self._rest = b""
         self.starts = 0
 
@@ -63,13 +69,19 @@ class PlannerProcess:
         """The id of the process; 0 while none runs."""
         return self._process.pid if self._process is not None else 0
 
+    @property
+    def folder(self) -> Path:
+        """The folder of the process; empty while none runs."""
+        return self._folder.path if self._folder is not None else Path()
+
     def _start(self) -> None:
         if self._process is not None and self._process.poll() is None:
             return
         self._end()
         self.starts += 1
+        self._folder = PlannerFolder()
         self._process = subprocess.Popen(  # noqa: S603 (a program of Treaty's own)
-            PROGRAM,
+            (*PROGRAM, str(self._folder.path)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None if self._verbose else subprocess.DEVNULL,
@@ -101,14 +113,14 @@ class PlannerProcess:
                     raise PlannerEndedError("the planner has ended; it is started again for the next query") from error
                 raise
             if answer is None:
-                slow = process.poll() is None
+                code = process.poll()
                 self._end()
-                reason = (
-                    f"takes longer than {self.seconds:g} seconds (PLAN_SECONDS)"
-                    if slow
-                    else f"takes more memory than {PLANNER_HEAP} MB (PLANNER_HEAP)"
+                raise _explain_end(code, self.seconds)
+            if "error" in answer:
+                message = (
+                    f"planning the query failed, by a fault of the planner and not of the query: {answer['error']}"
                 )
-                raise BodyRefusedError("PLAN_TOO_COSTLY", f"planning the query {reason}, and was given up", _SMALLER)
+                raise BodyRefusedError("PLANNER_FAILED", message, _AGAIN)
             if "refused" in answer:
                 code, message, hint, start, end = answer["refused"]
                 raise BodyRefusedError(code, message, hint, start, end)
@@ -147,3 +159,19 @@ class PlannerProcess:
         for stream in (process.stdin, process.stdout):
             if stream is not None:
                 stream.close()
+        if self._folder is not None:
+            self._folder.close()
+
+
+def _explain_end(code: int | None, seconds: float) -> BodyRefusedError:
+    """The refusal of a body whose process gave no answer: it did not end (None), or ended with a code."""
+    if code is None:
+        reason = f"takes longer than {seconds:g} seconds (PLAN_SECONDS)"
+    elif code == HEAP_ENDED:
+        reason = f"takes more memory than {PLANNER_HEAP} MB (PLANNER_HEAP)"
+    elif code in {SIGNALLED, -signal.SIGKILL}:
+        reason = "takes more memory than this machine has, or its process was killed"
+    else:
+        message = f"the planner ended while it planned the query, with the exit code {code}, and is started anew"
+        return BodyRefusedError("PLANNER_FAILED", message, _AGAIN)
+    return BodyRefusedError("PLAN_TOO_COSTLY", f"planning the query {reason}, and was given up", _SMALLER)

@@ -7,10 +7,30 @@ from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
+from treaty.core.sources import CHANGES, Source
+from treaty.core.state.metastore.keys import key_of_name
 from treaty.spark.pipelines.reports.lag import count_behind, parse_offsets
 from treaty.spark.runner.query_end import OUT
 from treaty.spark.runner.service.states import STARTING, STATES
-from treaty.spark.runner.source_frames import BAD_OF
+from treaty.spark.runner.source_frames import BAD_OF, name_counts
+
+
+@dataclass(frozen=True, slots=True)
+class FieldReads:
+    """What a part reads of a source: the paths of its leaf columns (none: all), the rows that it has read, and when it last read one (ms since 1970, 0: never).
+
+    `rows` is None where they are not counted: of a table that is joined, and of several Delta tables.
+    """
+
+    source: str
+    generation: int
+    columns: tuple[str, ...] = ()
+    rows: int | None = 0
+    time: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the members of the status."""
+        return {"source": self.source, "generation": self.generation, "columns": [*self.columns], "rows": self.rows, "time": self.time}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +63,7 @@ class PartStatus:
     state_bytes: int = 0
     last_error: str = ""
     last_error_time: int = 0
+    reads: tuple[FieldReads, ...] = ()
 
     @property
     def command(self) -> str:
@@ -58,6 +79,7 @@ class PartStatus:
             "bad": dict(self.bad), "bad_rows": sum(count for _, count in self.bad), "batches": self.batches, "batch": self.batch,
             "batch_ms": self.batch_ms, "batch_time": self.batch_time, "lag_records": self.lag, "state_rows": self.state_rows,
             "state_bytes": self.state_bytes, "last_error": self.last_error, "last_error_time": self.last_error_time,
+            "reads": [one.to_json() for one in self.reads],
         }  # fmt: skip
 
 
@@ -86,7 +108,42 @@ def add_progress(status: PartStatus, progress: Mapping[str, Any], now: int) -> P
         lag=_count_lag(progress.get("sources") or []),
         state_rows=sum(int(one.get("numRowsTotal") or 0) for one in operators),
         state_bytes=sum(int(one.get("memoryUsedBytes") or 0) for one in operators),
+        reads=tuple(_count_reads(one, len(status.reads), observed, rows, now) for one in status.reads),
     )
+
+
+def _count_reads(
+    read: FieldReads, reads: int, observed: Mapping[str, Mapping[str, Any]], rows: int, now: int
+) -> FieldReads:
+    """A read with the rows of a batch, which are counted for each source over records, and for the whole query."""
+    counts = observed.get(name_counts(read.generation))
+    number = int(counts.get("rows") or 0) if counts is not None else rows if reads == 1 else None
+    if number is None or read.rows is None:
+        return replace(read, rows=None, time=now if rows else read.time)
+    return replace(read, rows=read.rows + number, time=now if number else read.time)
+
+
+def list_reads(source: Source, upstreams: Sequence[Source]) -> tuple[FieldReads, ...]:
+    """Return what a source's query reads, or what is decoded for its bad rows, before any row is read."""
+    if source.query is None:
+        return tuple(FieldReads(one.name, one.generation) for one in upstreams)
+    known = {key_of_name(one.name): one for one in upstreams}
+    reads = ((known.get(key_of_name(read.source)), read) for read in source.query.plan.reads)
+    return tuple(
+        FieldReads(
+            upstream.name if upstream is not None else read.source,
+            upstream.generation if upstream is not None else read.generation,
+            read.columns,
+            0 if read.mode == CHANGES else None,
+        )
+        for upstream, read in reads
+    )
+
+
+def add_bad(status: PartStatus, code: str, rows: int) -> PartStatus:
+    """Return the status with rows that a batch has left out."""
+    bad = dict(status.bad)
+    return replace(status, bad=tuple(sorted((bad | {code: bad.get(code, 0) + rows}).items())))
 
 
 def _count_lag(sources: Sequence[Mapping[str, Any]]) -> int | None:

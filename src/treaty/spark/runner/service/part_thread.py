@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from queue import SimpleQueue
 from threading import Event, Lock, Semaphore, Thread
 from time import monotonic, time
 
@@ -17,7 +18,7 @@ from treaty.spark.pipelines.trigger import StreamTrigger
 from treaty.spark.runner.query_end import is_left, read_whole_batch
 from treaty.spark.runner.query_start import QueryRun, QueryStarter, SchemaWatch
 from treaty.spark.runner.service.failures import LOOK_SECONDS, SPARK_ERRORS, QueryFailure, describe_failure, pause_after
-from treaty.spark.runner.service.part_status import PartStatus, add_progress, read_progress
+from treaty.spark.runner.service.part_status import PartStatus, add_bad, add_progress, list_reads, read_progress
 from treaty.spark.runner.service.states import DRAINING, ENDED, FAILED, PAUSED, RETRYING, RUNNING, STARTING, WAITING
 from treaty.spark.runner.service.wanted import WantedPart
 
@@ -50,6 +51,7 @@ class PartThread:
         self._status = _first_status(wanted)
         self._name = wanted.source.name
         self._counts_unknown = False
+        self._unwritten: SimpleQueue[tuple[str, int]] = SimpleQueue()
         self._thread = Thread(target=self._work, name=f"query {wanted.source.name}", daemon=True)
         self._thread.start()
 
@@ -115,7 +117,9 @@ class PartThread:
                 watch.check()
 
         trigger = StreamTrigger("every", properties.get("TRIGGER", DEFAULT_TRIGGER))
-        run = QueryRun(trigger, before_batch, counts_unknown=self._counts_unknown)
+        run = QueryRun(
+            trigger, before_batch, self._counts_unknown, lambda code, rows: self._unwritten.put((code, rows))
+        )
         query = self._start(wanted, run)
         if query is None:
             return
@@ -163,6 +167,8 @@ class PartThread:
             raise error
 
     def _note_progress(self, query: StreamingQuery) -> None:
+        while not self._unwritten.empty():
+            self._status = add_bad(self._status, *self._unwritten.get())
         for progress in read_progress(query, self._status.batch):
             self._status = add_progress(self._status, progress, _now())
             if self._status.attempts:
@@ -227,7 +233,8 @@ def _is_in_batch(query: StreamingQuery) -> bool:
 
 def _first_status(wanted: WantedPart) -> PartStatus:
     source, query = wanted.source, wanted.source.query
-    return PartStatus(source.name, wanted.part, source.generation, query.began if query is not None else 0)
+    began = query.began if query is not None else 0
+    return PartStatus(source.name, wanted.part, source.generation, began, reads=list_reads(source, wanted.upstreams))
 
 
 def _now() -> int:

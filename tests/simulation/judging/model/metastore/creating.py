@@ -38,6 +38,11 @@ _BAD = (
     ("_partition", "INT"),
     ("_offset", "BIGINT"),
     ("_timestamp", "TIMESTAMP"),
+    ("bad_id", "STRING"),
+    ("found_at", "TIMESTAMP"),
+    ("_key", "BINARY"),
+    ("_value", "BINARY"),
+    ("_headers", "ARRAY<STRUCT<key: STRING, value: BINARY>>"),
 )
 BAD_COLUMNS = tuple(SourceColumn(name, kind, nullable=name != "code") for name, kind in _BAD)
 """What is kept of a row that could not be read."""

@@ -79,7 +79,9 @@ def _as_created(old: Source) -> m.CreateSource:
 
 
 def _again(past: Past, asking: Asking, old: Source) -> Source:
-    former = (old.generation, *old.former)[: limits.FORMER_GENERATIONS]
+    former = (old.generation, *old.former)
+    if len(former) > limits.FORMER_GENERATIONS:  # the first one names folders and headers
+        former = (*former[: limits.FORMER_GENERATIONS - 1], former[-1])
     return replace(old, generation=past.sequence + 1, former=former, changed_by=asking.principal, changed=asking.time)
 
 

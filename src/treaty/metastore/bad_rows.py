@@ -1,0 +1,20 @@
+"""Where the bad rows of a source are: a Delta table below the root of files, and beside it what became of them."""
+
+from treaty.core.sources import Source
+
+FOLDER = "_bad"
+"""The folder below the root that has the tables of bad rows."""
+RESULTS = "-replays"
+"""What follows the folder of a table of bad rows in the name of the table of what became of them."""
+REPLAY_LOG = "-replay-log"
+"""What follows it in the name of the folder with a file for each replay that has begun, and one for each that is over."""
+
+
+def first_generation(source: Source) -> int:
+    """Return the generation that a source had at first, before it was ever dropped and brought back."""
+    return source.former[-1] if source.former else source.generation
+
+
+def name_bad_folder(bad: Source) -> str:
+    """Return the folder of a stream of bad rows, relative to the root of files."""
+    return bad.place or f"{FOLDER}/{first_generation(bad)}"

@@ -1,0 +1,110 @@
+"""Bad rows of sources decoded again after a mend: appended once to what each query fills, whatever is killed or comes twice."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.frames import frame
+from tests.real.query_places import FLIGHTS, ROWS, Place
+from treaty.cli.metastore.bad.bad_report import read_report
+from treaty.cli.metastore.bad.tables import find_tables
+from treaty.core.messages.metastore import DescribeSource
+from treaty.metastore.bad_rows import REPLAY_LOG
+from treaty.plan.rows import BadRowFilter
+from treaty.spark.pipelines.replay_lock import ReplayRunsError, lock_replays
+from treaty.spark.runner.query_start import QueryStarter
+from treaty.spark.runner.replays.replay import BadRowReplayer, SourceReplay
+
+pytestmark = pytest.mark.jvm
+BROKEN = b"\0"
+ALL = BadRowFilter()
+EXPECTED = {("", "good"): 2, ("late", "appended"): 2, ("delays", "refused"): 2, ("newest", "unread"): 2}
+
+
+def replayer(place: Place) -> BadRowReplayer:
+    starter = QueryStarter(
+        place.spark, place.registry.registry, place.root, str(place.root / "_checkpoints"), clusters=place.clusters
+    )
+    bad = place.registry.ask(DescribeSource("flights_bad")).answer.source
+    return BadRowReplayer(starter, bad)
+
+
+def results(done: SourceReplay) -> dict[tuple[str, str], int]:
+    return {(one.reader, one.outcome): done.count(one.outcome, one.reader) for one in done.counts}
+
+
+def write_records(place: Place, name: str, values: dict[int, bytes]) -> None:
+    """One more file of records, with the schema of those that an INSERT writes."""
+    stored = next((place.root / "flights").glob("*.parquet"))
+    record = pq.read_table(stored).to_pylist()[0]
+    rows = [{**record, "key": key.to_bytes(8), "value": value} for key, value in values.items()]
+    pq.write_table(pa.Table.from_pylist(rows, pq.read_schema(stored)), place.root / "flights" / f"{name}.parquet")
+
+
+def early_frames(place: Place, *keys: int) -> tuple[str, dict[int, bytes]]:
+    """Frames of a version that is not registered yet, under the id that it will get."""
+    text = place.registry.version("flights-value", -1).text
+    schema = json.loads(text)
+    schema["fields"].append({"name": "note", "type": ["null", "string"], "default": None})
+    newer = json.dumps(schema)
+    highest = place.registry.version("flights-value", -1).schema_id
+    value = {"carrier": "UA", "ts": None, "note": "new"}
+    return newer, {key: frame(highest + 1, newer, {**value, "delay": key}) for key in keys}
+
+
+def was_killed(place: Place, log: Path, before_append: Path | None = None) -> None:
+    """Leave what a replay leaves that is killed before its end: behind its append, or before it."""
+    (log / "1.done").unlink()
+    if before_append is not None:
+        shutil.rmtree(place.root / "tables" / "late")
+        shutil.copytree(before_append, place.root / "tables" / "late")
+
+
+def listed(place: Place) -> dict[tuple[str, str], int]:
+    """What `treaty bad list` counts."""
+    tables = find_tables(place.registry, "flights", place.root)
+    reports = [read_report(one, ALL, 20, with_replayed=False) for one in tables]
+    return {(one["state"], one["code"]): one["rows"] for report in reports for one in report["counts"]}
+
+
+def test_rows_of_a_schema_that_came_late_are_appended_once(place: Place) -> None:
+    place.metastore.run(FLIGHTS.replace("VALUE_FORMAT", "BAD_ROWS = 'true', VALUE_FORMAT"))
+    place.create("late", "STREAM", "SELECT id, delay FROM STREAM flights WHERE delay > 15", "flights")
+    place.create("delays", "TABLE", "SELECT carrier, count(*) AS n FROM STREAM flights GROUP BY carrier", "flights")
+    place.insert("flights", ROWS)
+    newer, frames = early_frames(place, 40, 5)
+    write_records(place, "early", {**frames, 7: BROKEN})
+    place.run()
+    assert place.rows("late") == [(2, 20), (3, 30)]
+    assert len(place.bad_rows("flights_bad")) == 3
+    place.registry.register("flights-value", newer)
+    place.create("newest", "STREAM", "SELECT id, delay, _offset AS row FROM STREAM flights WHERE delay > 15", "flights")
+    tried = replayer(place).run(ALL, dry_run=True)[0]
+    late = shutil.copytree(place.root / "tables" / "late", place.root / "late")
+    done = replayer(place).run(BadRowFilter(("UNKNOWN_ID",)))[0]
+    assert results(tried) == {("", "bad"): 1, **EXPECTED}
+    assert results(done) == EXPECTED
+    assert done.remedies == (("delays", "REFRESH delays FULL"),)
+    assert place.rows("late") == [(2, 20), (3, 30), (40, 40)]
+    log = next((place.root / "_bad").glob(f"*{REPLAY_LOG}"))
+    was_killed(place, log, before_append=late)
+    assert [results(one) for one in replayer(place).run(BadRowFilter(("TRAILING",)))] == [EXPECTED]
+    assert place.rows("late") == [(2, 20), (3, 30), (40, 40)]
+    was_killed(place, log)
+    (log / "2.json").write_text("")  # as a replay leaves it that has not decided yet
+    place.run()
+    again = replayer(place).run(ALL)
+    assert [one.number for one in again] == [1, 2]
+    assert results(again[1]) == {("", "bad"): 1, ("", "good"): 2, ("newest", "had"): 2, ("delays", "refused"): 2}
+    assert place.rows("late") == [(2, 20), (3, 30), (40, 40)]
+    assert [one[:2] for one in place.rows("newest")] == [(2, 20), (3, 30), (40, 40)]
+    with (
+        lock_replays(log, "flights_bad"),
+        pytest.raises(ReplayRunsError, match="another replay of flights_bad runs now"),
+    ):
+        replayer(place).run(ALL)
+    assert listed(place) == {("open", "TOO_SHORT"): 1, ("open", "NEEDS_REFRESH"): 2}
