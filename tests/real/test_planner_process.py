@@ -4,14 +4,13 @@ import os
 import signal
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from threading import Timer
+from typing import cast
 
 import pytest
 
 from tests.query_bodies import make_body
-from treaty.core.sources import SourceColumn
 from treaty.spark.planner.questions import BodyRefusedError, PlannerEndedError
 from treaty.spark.planner.service.supervisor import PlannerProcess
 
@@ -48,9 +47,8 @@ def test_a_planner_that_hangs_or_ends_is_started_anew(planner: PlannerProcess) -
 def test_a_fault_of_the_planner_is_no_fault_of_the_body_and_its_folder_goes(planner: PlannerProcess) -> None:
     left = Path(tempfile.mkdtemp(prefix="treaty-planner-"))
     (left / "lock").touch()  # as a program leaves it that was killed
-    wrong = replace(COUNT, sources=(replace(COUNT.sources[0], columns=(SourceColumn("id", "NO <TYPE"),)),))
     with pytest.raises(BodyRefusedError, match="a fault of the planner and not of the query") as refused:
-        planner.plan(wrong)
+        planner.list_reads(cast("str", {"no": "text"}))
     assert refused.value.code == "PLANNER_FAILED"
     assert planner.plan(COUNT).plan.key == ("carrier",)
     assert (planner.starts, left.exists()) == (1, False)
