@@ -115,6 +115,18 @@ def test_an_alias_of_the_name_stays(registry: Connection) -> None:
     assert query.plan.body == "SELECT carrier, count(*) AS flights FROM STREAM trips GROUP BY carrier"
 
 
+def test_the_name_of_a_hint_stays(registry: Connection) -> None:
+    """A hint that has the name of a source is not the source; what it is about is."""
+    sql = "CREATE STREAM broadcast (carrier STRING) WITH (KAFKA_TOPIC = 'b', VALUE_FORMAT = 'AVRO')"
+    Metastore(registry.registry).run(sql)
+    body = "SELECT /*+ BROADCAST(broadcast), broadcast */ carrier, 1 AS n FROM STREAM broadcast"
+    create(registry, "delays", body, "broadcast")
+    run(registry, "ALTER STREAM broadcast RENAME TO trips")
+    query = describe(registry, "delays").query
+    assert query is not None
+    assert query.plan.body == "SELECT /*+ BROADCAST(trips), broadcast */ carrier, 1 AS n FROM STREAM trips"
+
+
 def test_readers_of_both_follow_a_swap(registry: Connection) -> None:
     body = "SELECT f.carrier, count(*) AS n FROM STREAM flights AS f JOIN gates ON f.carrier = gates.carrier GROUP BY f.carrier"
     create(registry, "both", body, "flights", "gates")
@@ -187,6 +199,23 @@ def test_a_former_query_that_can_not_be_rewritten_knows_its_source_and_does_not_
         ("SELECT carrier FROM IDENTIFIER('flights')", "trips", "IDENTIFIER makes names of texts"),
         ("SELECT carrier FROM STREAM flights", "_topic", "_topic is a column of every record"),
         ("SELECT carrier FROM STREAM Flights", "STREAM", "it has a word STREAM already"),
+        ("SELECT t.from flights FROM STREAM flights AS t", "trips", "flights stands where no source is named"),
+        ("SELECT t.join flights FROM STREAM flights AS t", "trips", "flights stands where no source is named"),
+        (
+            "SELECT carrier FROM STREAM flights WHERE EXISTS (SELECT 1 FROM gates AS g WHERE flights.code = g.carrier)",
+            "Info",
+            "Info may be a column where the text says flights.",
+        ),
+        (
+            "SELECT trim(g.carrier FROM flights) FROM (SELECT inline(array(named_struct('flights', 'q'))) FROM STREAM flights)",
+            "trips",
+            "flights may be a column, or an alias",
+        ),
+        (
+            "SELECT flights.a FROM (SELECT from_json(t.carrier, 'Flights STRUCT<a: INT>').* FROM STREAM flights AS t)",
+            "trips",
+            "flights may be a column, or an alias",
+        ),
     ],
 )
 def test_a_reader_that_can_not_go_along_is_named_with_the_way_out(

@@ -16,7 +16,7 @@ from treaty.core.messages.metastore import (
     UndropSource,
 )
 from treaty.core.messages.scripts import RunScript, ScriptMember
-from treaty.core.refusals import Refusal
+from treaty.core.refusals import Reason, Refusal
 from treaty.core.requests import Request
 from treaty.core.sources import SourceColumn
 
@@ -28,6 +28,7 @@ class StoppedClock:
 
     def __init__(self) -> None:
         self.bench = Bench()
+        self.refused = Reason("", "")
 
     def do(self, *requests: Request[object]) -> str:
         """Carry out commands, one commit each; return the rule of the first refusal."""
@@ -36,6 +37,7 @@ class StoppedClock:
             command = Command(request, f"c{self.bench.clock}", 1_000)
             decision = decide(self.bench.tables, command, self.bench.engine)
             if isinstance(decision, Refusal):
+                self.refused = decision.reason
                 return decision.reason.rule
             assert isinstance(decision, Decision), decision
             if decision.rows:
@@ -114,3 +116,17 @@ def test_what_one_commit_dropped_comes_back_together(clock: StoppedClock) -> Non
     both = RunScript((ScriptMember(drop=DropSource("x_bad")), ScriptMember(drop=DropSource("x"))))
     assert clock.do(create("x", bad_rows=True), both, UndropSource("x")) == ""
     assert clock.names == ["x", "x_bad"]
+
+
+@pytest.mark.parametrize(("name", "taken"), [("x", "x_bad"), ("bä", "bÄ_bad")])
+def test_a_source_waits_until_the_name_of_its_bad_rows_is_free(clock: StoppedClock, name: str, taken: str) -> None:
+    """It does not come back without them; the refusal says which name is meant, and what is to be done."""
+    assert clock.do(create(name, bad_rows=True), DropSource(name), create(taken)) == ""
+    rule = "SOURCE_EXISTS" if taken == f"{name}_bad" else "SOURCE_TAKEN"
+    assert clock.do(UndropSource(name)) == rule
+    assert clock.names == [taken]
+    assert "it has lost the name of its bad rows, " in clock.refused.message
+    assert clock.refused.path == "/name"
+    assert clock.refused.allowed.startswith("UNDROP after the other one is dropped")
+    assert clock.do(rename(taken, "q"), UndropSource(name)) == ""
+    assert sorted(clock.names) == sorted(["q", name, f"{name}_bad"])

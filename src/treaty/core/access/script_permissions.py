@@ -12,13 +12,13 @@ from treaty.core.messages.scripts import PreviewScript, RunScript, SchemaAsserti
 from treaty.core.requests import GetSchema, GetVersion
 
 NEEDS_OF: Mapping[type, tuple[str, Callable[[Any], Required]]] = {
-    m.CreateSource: ("create-source", sources.of_create_source),
+    m.CreateSource: ("create-source", sources.importable(sources.of_create_source)),
     m.ChangeSource: ("change-source", sources.of_change_source),
     m.SetSourceState: ("set-source-state", sources.of_source("pause")),
-    m.DropSource: ("drop-source", sources.of_source("delete")),
+    m.DropSource: ("drop-source", sources.importable(sources.of_source("delete"))),
     m.UndropSource: ("undrop-source", sources.of_source("register")),
-    m.CreateType: ("create-type", sources.of_source("register")),
-    m.DropType: ("drop-type", sources.of_source("delete")),
+    m.CreateType: ("create-type", sources.importable(sources.of_source("register"))),
+    m.DropType: ("drop-type", sources.importable(sources.of_source("delete"))),
     SchemaAssertion: ("get-version", anywhere("read")),
     m.DescribeSource: ("describe-source", sources.of_source("read")),
     m.DescribeType: ("describe-type", sources.any_source("read")),

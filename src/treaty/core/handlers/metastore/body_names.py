@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from treaty.core.column_types.tokens import SqlToken, print_name, read_quoted, split_tokens
+from treaty.core.column_types.tokens import SqlToken, print_name, read_quoted, read_text, split_tokens
 from treaty.core.handlers.metastore.definitions import PSEUDO_COLUMNS
 from treaty.core.state.metastore.keys import key_of_name
 
@@ -17,6 +17,8 @@ _HEAD_WORDS = frozenset(("STREAM", "TABLE", "VIEW", "EXISTS"))
 _MADE_COLUMNS = frozenset(("col", "key", "pos", "session_window", "value", "window"))
 """Columns that functions of Spark make without an alias: a word before a dot may be one of these."""
 _MADE_NUMBERED = re.compile(r"col\d+")
+_NAMING = frozenset(("from_csv", "from_json", "from_xml", "named_struct"))
+"""Functions that name fields by texts, which are columns where a row is spread."""
 _UNQUOTED = re.compile(r"[A-Za-z][A-Za-z0-9]*+(?:_[A-Za-z0-9]++)*+")
 _SQL = """all and anti any array as asc at between bigint binary boolean both by case cast check collate column create cross cube current date
     decimal delete desc distinct double drop else end escape except exists explode false filter first float following for foreign from full
@@ -87,18 +89,14 @@ def _list_words(tokens: Sequence[SqlToken], names: Mapping[str, str], columns: C
     """Yield the words that name sources. Raises `UnclearNameError`."""
     old = {key.lower() for key in names}
     taken = {name.lower() for name in names.values()} - old
-    made = {
-        *columns,
-        *_MADE_COLUMNS,
-        *(_name_of(one).lower() for at, one in enumerate(tokens) if _is_alias(tokens, at)),
-    }
-    in_hint = False
+    made = {*columns, *_MADE_COLUMNS, *_list_made_names(tokens)}
+    depth = 0  # of parentheses in a hint, 1 outside of them
     for at, token in enumerate(tokens):
-        if token.kind == "sign" and token.text in {"/*+", "*/"}:
-            in_hint = token.text == "/*+"
+        if token.kind == "sign":
+            depth = _depth_in_hint(depth, token.text)
         name = _name_of(token)
         lower = name.lower()
-        if not name or _is_part(tokens, at):
+        if not name or _is_part(tokens, at) or depth == 1:
             continue
         if token.keyword == "IDENTIFIER" and tokens[at + 1].text == "(":
             raise UnclearNameError("IDENTIFIER makes names of texts")
@@ -112,10 +110,12 @@ def _list_words(tokens: Sequence[SqlToken], names: Mapping[str, str], columns: C
         if _is_alias(tokens, at):
             continue
         is_column = lower in made or _MADE_NUMBERED.fullmatch(lower) is not None
-        if not in_hint:
+        if not depth:
             _refuse_unclear(tokens, at, is_column=is_column)
         if names[key].lower() in PSEUDO_COLUMNS:
             raise UnclearNameError(f"{names[key]} is a column of every record")
+        if tokens[at + 1].text == "." and names[key].lower() in made:
+            raise UnclearNameError(f"{names[key]} may be a column where the text says {token.text}.")
         yield _Word(token, names[key])
 
 
@@ -128,7 +128,7 @@ def _refuse_unclear(tokens: Sequence[SqlToken], at: int, *, is_column: bool) -> 
     in_parentheses = at > 1 and tokens[at - 1].text == "(" and after == ")"
     first = at - (2 if in_parentheses else 1)
     before, outer = (
-        (tokens[place].keyword or tokens[place].text) if place >= 0 else "" for place in (first, first - 1)
+        (_keyword_at(tokens, place) or tokens[place].text) if place >= 0 else "" for place in (first, first - 1)
     )
     if (before == "STREAM" and outer in {"FROM", "JOIN"}) or (before == "TABLE" and outer in {"", "(", "FROM", "JOIN"}):
         return
@@ -138,6 +138,26 @@ def _refuse_unclear(tokens: Sequence[SqlToken], at: int, *, is_column: bool) -> 
         raise UnclearNameError(f"{word.text} stands where no source is named: as a column, an alias or a function")
     if is_column:
         raise UnclearNameError(f"{word.text} may be a column, or an alias of the query")
+
+
+def _list_made_names(tokens: Sequence[SqlToken]) -> Iterator[str]:
+    """Yield the names that a text itself gives, in small letters: those behind AS, and the words of texts that name fields."""
+    yield from (_name_of(token).lower() for at, token in enumerate(tokens) if _is_alias(tokens, at))
+    if any(token.text.lower() in _NAMING for token in tokens):
+        texts = (read_text(token) for token in tokens if token.kind in {"text", "raw"})
+        yield from (_name_of(word).lower() for text in texts for word in split_tokens(text))
+
+
+def _depth_in_hint(depth: int, sign: str) -> int:
+    """Return how deep a hint is in its parentheses after a sign: 1 where its own name stands, and 0 outside of hints."""
+    if sign in {"/*+", "*/"}:
+        return int(sign == "/*+")
+    return depth + (sign == "(") - (sign == ")") if depth else 0
+
+
+def _keyword_at(tokens: Sequence[SqlToken], at: int) -> str:
+    """Return a word in capitals that may be one of the language: not a column behind a dot, which may be called from or join."""
+    return "" if _is_part(tokens, at) else tokens[at].keyword
 
 
 def _is_alias(tokens: Sequence[SqlToken], at: int) -> bool:

@@ -47,7 +47,7 @@ def undrop_source(view: View, command: Command[UndropSource], engine: SchemaEngi
     source = gone.source
     refuse_other_kind(source, command.request.kind, "UNDROP")
     _refuse_unless_creator(command, source)
-    refuse_taken_source(view, source.name)
+    _refuse_taken_name(view, source)
     refuse_many_sources(view)
     refuse_unfit_columns(view, source.columns)
     refuse_replaced_types(view, gone)
@@ -75,6 +75,19 @@ def _refuse_unless_creator(command: Command[UndropSource], source: Source) -> No
     )  # fmt: skip
     required = of_create_source(CreateSource(defined))
     refuse_unless_met(command.access, command.principal, required, "undrop-source")
+
+
+def _refuse_taken_name(view: View, source: Source) -> None:
+    """Raise `SourceExists` where a dropped source, or the stream of bad rows that went along with it, has lost its name to another one."""
+    try:
+        refuse_taken_source(view, source.name)
+    except SourceExists as taken:
+        whose = f"; it has lost the name of its bad rows, {print_name(source.name)}" if source.origin else ""
+        remedy = (
+            f"UNDROP after the other one is dropped, or after ALTER … {print_name(source.name)} RENAME TO another name"
+        )
+        reason = replace(taken.reason, message=f"{taken.reason.message}{whose}", path="/name", allowed=remedy)
+        raise SourceExists(reason) from None
 
 
 def _with_reads(source: Source, reads: tuple[SourceRead, ...]) -> Source:
@@ -135,7 +148,7 @@ def _put_bad_rows_back(stage: StagedView, key: SourceKey, source: DroppedSource)
             if stage.command.access is not None:
                 need = on_source("register", bad_key.name, "/name")
                 refuse_unless_met(stage.command.access, stage.command.principal, (need,), "undrop-source")
-            refuse_taken_source(stage.view, gone.source.name)
+            _refuse_taken_name(stage.view, gone.source)
             refuse_many_sources(stage.view)
             return (_put_back(stage, bad_key, gone.source).name,)
     return ()

@@ -44,14 +44,17 @@ def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
     reads = read_again(past, asking, kept)
     refuse_bad_place(past, key, None, old)
     refuse_dead_pins(past, old)
-    if len(there) + 1 + (bad is not None) > limits.SOURCES:
-        raise No(TooLarge, "SOURCES")
     new = _again(past, asking, old)
     if new.query is not None:
         new = replace(new, query=replace(new.query, plan=replace(new.query.plan, reads=reads)))
     events: list[Event] = [SourceChanged(key, new), DroppedChanged(key, None)]
     if bad is not None:
         refuse_unless_allowed(asking, request, on_source("register")(m.DropSource(bad)))
+        if bad in there:
+            raise No(SourceExists, "SOURCE_EXISTS")
+        refuse_taken({**there, key: new}, bad, "SOURCE_TAKEN")
+        if len(there) + 2 > limits.SOURCES:
+            raise No(TooLarge, "SOURCES")
         events += [SourceChanged(bad, _again(past, asking, dropped(past)[bad].source)), DroppedChanged(bad, None)]
     also = () if bad is None else (dropped(past)[bad].source.name,)
     answer = m.SourceStored(new.name, new.kind, new.generation, new.revision, created=True, also=also)
@@ -86,11 +89,10 @@ def _again(past: Past, asking: Asking, old: Source) -> Source:
 
 
 def _stream_along(past: Past, asking: Asking, key: str) -> str | None:
-    """The stream of bad rows that went with a source, whatever its name is, where the name is free."""
+    """The stream of bad rows that went with a source, whatever its name is: it comes along, or the source does not come."""
     for bad, kept in dropped(past).items():
-        free = all(other != bad and other.lower() != bad.lower() for other in sources(past))
         whole = dropped(past)[key]
         along = kept.source.origin == key and kept.sequence == whole.sequence and kept.origin == whole.source.generation
-        if free and along and not is_expired(kept, asking):
+        if along and not is_expired(kept, asking):
             return bad
     return None
