@@ -1,8 +1,9 @@
 """Processes of single parts: how `treaty runner --isolate` starts them, and what runs in each."""
 
+import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from treaty.cli.metastore.queries.folders import print_folder
@@ -20,10 +21,10 @@ TURN_SECONDS = 0.5
 
 
 def make_command(options: ServiceOptions, part: "WantedPart") -> Sequence[str]:
-    """Return the command line of the process of a part; it has the options of its runner."""
+    """Return the command line of the process of a part; it has the options of its runner. What may have a password is in `make_variables`."""
     words = [
         sys.executable, "-m", "treaty.cli.main", "runner", "--isolated-part", f"{part.key.generation}/{part.part}", "--name", options.name,
-        "--root", print_folder(options.root), "--files", print_folder(options.files), "--registry", options.registry,
+        "--root", print_folder(options.root), "--files", print_folder(options.files),
         "--master", options.master, "--memory", options.memory,
     ]  # fmt: skip
     if options.checkpoints is not None:
@@ -33,6 +34,11 @@ def make_command(options: ServiceOptions, part: "WantedPart") -> Sequence[str]:
     for option, values in (("--conf", options.settings), ("--cluster", options.clusters)):
         words += [word for value in values for word in (option, value)]
     return words
+
+
+def make_variables(options: ServiceOptions) -> Mapping[str, str]:
+    """Return the variables of the process of a part: a URL with a password is not for all who list processes."""
+    return {**os.environ, "TREATY_REGISTRY": options.registry}  # noqa: TID251 (a command's settings are variables too)
 
 
 def run_part(options: ServiceOptions, key_text: str, make_starter: "StarterMaker") -> None:

@@ -14,7 +14,7 @@ import click
 
 from treaty.cli.cluster_options import read_clusters
 from treaty.cli.metastore.queries.folders import describe_unwritable, join_folder, make_folder, print_folder
-from treaty.cli.metastore.queries.isolated import make_command, run_part
+from treaty.cli.metastore.queries.isolated import make_command, make_variables, run_part
 from treaty.cli.metastore.queries.service_options import ServiceOptions
 from treaty.cli.pipeline.jvm_end import end_with_spark, silence_libraries
 from treaty.cli.registry import connection
@@ -70,7 +70,7 @@ def run_service(options: ServiceOptions) -> None:
             printer.say_state, printer.say_unreachable, printer.say_wait, printer.say_ready, printer.say_removed
         )
         start_part = (
-            (lambda part: PartProcess(part, make_command(options, part), printer.say_state))
+            (lambda part: PartProcess(part, make_command(options, part), printer.say_state, make_variables(options)))
             if options.isolate
             else None
         )

@@ -4,13 +4,14 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from os import _exit as exit_at_once
 from subprocess import PIPE, Popen
 from threading import Event, Lock, Thread
 from time import monotonic, time
-from typing import IO, Any
+from typing import IO
 
+from treaty.core.state.codec import decode_message, dumps, encode_message
 from treaty.metastore.execution.assignment import PartKey
 from treaty.spark.runner.service.failures import pause_after
 from treaty.spark.runner.service.heartbeat import LOST_SECONDS
@@ -27,13 +28,19 @@ RUNS_AGAIN = 60.0
 class PartProcess:
     """Keeps the process of one part running. It follows the registry itself; `change` says that the part is still wanted, `end` that it is not."""
 
-    def __init__(self, wanted: WantedPart, command: Sequence[str], on_state: Callable[[PartStatus], None]) -> None:
-        """Start the process, and a thread that reads what it says."""
+    def __init__(
+        self,
+        wanted: WantedPart,
+        command: Sequence[str],
+        on_state: Callable[[PartStatus], None],
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start the process, and a thread that reads what it says. `variables` are those of its environment; None: of this program's."""
         query = wanted.source.query
         self.status = PartStatus(
             wanted.source.name, wanted.part, wanted.source.generation, query.began if query is not None else 0
         )
-        self._command, self._on_state = command, on_state
+        self._command, self._on_state, self._variables = command, on_state, variables
         self._process: Popen[str] | None = None
         self._ending, self._lock = Event(), Lock()
         self._thread = Thread(target=self._work, name=f"process of {wanted.source.name}", daemon=True)
@@ -72,22 +79,14 @@ class PartProcess:
         attempts = 0
         while not self._ending.is_set():
             began = monotonic()
-            process = Popen(self._command, stdin=PIPE, stdout=PIPE, text=True)  # noqa: S603 (this program itself)
-            with self._lock:
-                self._process = process
-            self._say(END if self._ending.is_set() else BEAT)
-            assert process.stdout is not None, "it is a pipe"
-            assert process.stdin is not None, "it is a pipe"
-            self._read(process.stdout)
-            process.wait()
-            with self._lock, suppress(OSError):  # what it did not read any more is flushed here
-                process.stdin.close()
-            process.stdout.close()
+            try:
+                reason = _describe_end(self._run())
+            except Exception as error:  # noqa: BLE001 (without this thread the part would never be started again)
+                reason = f"its process could not be run: {type(error).__name__}: {error}"
             if self._ending.is_set():
                 break
             attempts = 1 if monotonic() - began > RUNS_AGAIN else attempts + 1
             seconds = pause_after(attempts)
-            reason = _describe_end(process.returncode)
             self._note(
                 replace(
                     self.status, state=RETRYING, reason=reason, remedy="", attempts=attempts, last_error=reason,
@@ -97,12 +96,27 @@ class PartProcess:
             self._ending.wait(seconds)
         self._note(replace(self.status, state=ENDED, reason="", remedy=""))
 
-    def _read(self, lines: IO[str]) -> None:
-        for line in lines:
-            with suppress(ValueError, TypeError):
-                members: Mapping[str, Any] = json.loads(line)
-                status = PartStatus(**{**members, "bad": tuple((code, count) for code, count in members["bad"])})
-                self._note(replace(status, name=self.status.name))
+    def _run(self) -> int:
+        """Start the process, read what it says until it ends, and return its exit code. Raises `OSError` where it can't be started."""
+        process = Popen(self._command, stdin=PIPE, stdout=PIPE, text=True, env=self._variables)  # noqa: S603 (this program itself)
+        with self._lock:
+            self._process = process
+        try:
+            self._say(END if self._ending.is_set() else BEAT)
+            assert process.stdout is not None, "it is a pipe"
+            for line in process.stdout:
+                if (status := parse_status(line)) is not None:
+                    self._note(replace(status, name=self.status.name))
+        except BaseException:
+            process.kill()  # it is not to run beside the next one
+            raise
+        finally:
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                with self._lock, suppress(OSError):  # what it did not read any more is flushed here
+                    if pipe is not None:
+                        pipe.close()
+        return process.returncode
 
     def _note(self, status: PartStatus) -> None:
         before, self.status = self.status, status
@@ -149,7 +163,7 @@ def saying_status(read: Callable[[], PartStatus | None], seconds: float = 0.5) -
             if status is not None and status != last:
                 last = status
                 with suppress(OSError):
-                    sys.stdout.write(f"{json.dumps(asdict(status))}\n")
+                    sys.stdout.write(print_status(status))
                     sys.stdout.flush()
             if is_over:
                 return
@@ -161,6 +175,18 @@ def saying_status(read: Callable[[], PartStatus | None], seconds: float = 0.5) -
     finally:
         over.set()
         thread.join()
+
+
+def print_status(status: PartStatus) -> str:
+    """Return a status as a line for the runner."""
+    return f"{dumps(encode_message(status))}\n"
+
+
+def parse_status(line: str) -> PartStatus | None:
+    """Return the status in a line of `print_status`; None for any other line."""
+    with suppress(ValueError, TypeError, LookupError, AttributeError):
+        return decode_message(PartStatus, json.loads(line))
+    return None
 
 
 def parse_key(text: str) -> PartKey:
