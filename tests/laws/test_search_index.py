@@ -248,6 +248,25 @@ def test_what_is_known_of_readable_subjects_ends_with_them_and_with_their_rights
     file.close()
 
 
+def test_a_file_that_was_closed_may_be_another_one_with_its_inode(tmp_path: Path) -> None:
+    """A damaged index is removed and built again, and file systems give the same inode to the next file: its numbers are of other subjects."""
+    path, other = tmp_path / "index", tmp_path / "other"
+    for place, name in ((path, "open-a"), (other, "shut-a")):
+        it = new_bench()
+        it.do(Register(Subject(".", name), as_draft({"id": "int"}, "x", "y", "AVRO")))
+        bring_up_to_date(place, it)
+    file, question = IndexFile(path), FindEntries(parse_terms("field:id"), access("read", subjects=("open-*",)))
+    assert [hit.name for hit in file.find(question).hits] == ["open-a"]
+    rebuilt, inode = other.read_bytes(), path.stat().st_ino
+    path.write_bytes(b"damaged")
+    with pytest.raises(Unavailable):
+        file.find(question)
+    path.write_bytes(rebuilt)
+    assert path.stat().st_ino == inode
+    assert [hit.name for hit in file.find(question).hits] == []
+    file.close()
+
+
 def test_past_a_number_of_versions_more_is_said_to_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     it, path = new_bench(), tmp_path / "index"
     for at in range(30):

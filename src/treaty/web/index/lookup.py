@@ -55,7 +55,8 @@ class IndexFile:
                 raise Unavailable(_BUILDING, 2.0) from None
 
     def close(self) -> None:
-        """Close the file; `find` opens it again."""
+        """Close the file; `find` opens it again. Nothing is kept of it: another file may have its inode by then, and its numbers."""
+        self._readable = ReadableCache()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
