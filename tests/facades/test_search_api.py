@@ -24,6 +24,7 @@ from treaty.core.refusals import Unavailable
 from treaty.core.schema import Draft
 from treaty.core.sources import SourceColumn
 from treaty.node.node import Node
+from treaty.web.index.storage import remove_index
 
 RULES = """[basic]
 file = "passwords"
@@ -140,6 +141,27 @@ def test_a_large_index_is_built_by_another_process_and_then_kept_here(
 
     asyncio.run(run())
     assert built == [state.with_name("log.db-state-index").stat().st_ino], "once, and what came later was put into it"
+
+
+def test_an_index_that_was_built_by_hand_or_removed_beside_a_server_is_kept(tmp_path: Path) -> None:
+    """`treaty log state --index` puts another file in the place of the one that the server has open."""
+    url, state = f"sqlite://{tmp_path / 'log.db'}", tmp_path / "log.db-state"
+
+    async def run() -> None:
+        place = place_index(state, None, 0, enabled=True)
+        assert place is not None
+        async with open_node(url, state=state, index=place.file) as node, keep_index(place, node):
+            await node.ask(q.Register(Subject(".", "a"), draft("a")))
+            await until_found(node, ["a"])
+            copy = tmp_path / "copy"
+            copy.write_bytes(place.path.read_bytes())
+            copy.replace(place.path)
+            await node.ask(q.Register(Subject(".", "b"), draft("b")))
+            await until_found(node, ["a", "b"])
+            remove_index(place.path)
+            await until_found(node, ["a", "b"])
+
+    asyncio.run(run())
 
 
 async def until_found(node: Node, names: list[str]) -> None:

@@ -60,11 +60,19 @@ class IndexMaintainer:
     async def _run(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         connection: sqlite3.Connection | None = None
+        inode = 0
         try:
             while True:
                 rest = LOOK_SECONDS
+                if connection is not None and inode != self._find_inode():  # built by hand meanwhile, or removed
+                    connection.close()
+                    connection = None
                 if self._is_ready():
-                    connection = connection or await self._open()
+                    if connection is None:
+                        inode = (
+                            self._find_inode()
+                        )  # of a file that is made now it is another one: it is opened once more
+                        connection = await self._open()
                     if not self._is_current(connection):
                         rest = max(rest, REST * await self._update(connection))
                 await asyncio.sleep(rest)
@@ -77,6 +85,13 @@ class IndexMaintainer:
             log.info("the search index %s is built by another process", self._path)
             await self._build()
         return open_for_writing(self._path)
+
+    def _find_inode(self) -> int:
+        """Return the inode of the file that the path names now; 0 where there is none."""
+        try:
+            return self._path.stat().st_ino
+        except FileNotFoundError:
+            return 0
 
     def _lacks_most(self) -> bool:
         total = self._tables.total(SCHEMA)
