@@ -81,12 +81,12 @@ def _grow_side(
     latest = yield from find_latest_version(subject)
     wrappers = dict(source.properties).get(f"{side.upper()}_PROTOBUF_NULLABLE_REPRESENTATION") == "WRAPPER"
     choices = SchemaChoices(subject, part.format, side, part.full_name, wrappers=wrappers)
-    there = [
+    present = [
         Column(one.name, read_sql_type(parse_column_type(one.type), types.get), one.nullable, one.comment)
         for one in source.columns
         if one.role == side
     ]
-    derived = schema_of_columns((*there, *(head_column(one, types) for one in own.values())), choices, latest)
+    derived = schema_of_columns((*present, *(head_column(one, types) for one in own.values())), choices, latest)
     columns = [_as_declared(one, own[one.name], side) for one in derived.columns if one.name in own]
     return GrownSide(replace(part, pin=None), Register(subject, derived.draft), tuple(columns), derived.notes)
 

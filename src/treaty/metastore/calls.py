@@ -76,8 +76,8 @@ def create_stream(
     `InvalidStatementError` for what is no name, type or property.
     """
     head = _head("STREAM", name, columns or {}, key, properties)
-    made = replace(head, body=query, comment=comment, or_replace=or_replace, if_not_exists=if_not_exists)
-    return (yield from _create(made, dry_run=dry_run))
+    statement = replace(head, body=query, comment=comment, or_replace=or_replace, if_not_exists=if_not_exists)
+    return (yield from _create(statement, dry_run=dry_run))
 
 
 def create_table(
@@ -94,8 +94,8 @@ def create_table(
 ) -> Exchange[SourceStored]:
     """Create a table, the newest value of each key, as `create_stream` creates a stream."""
     head = _head("TABLE", name, columns or {}, key, properties)
-    made = replace(head, body=query, comment=comment, or_replace=or_replace, if_not_exists=if_not_exists)
-    return (yield from _create(made, dry_run=dry_run))
+    statement = replace(head, body=query, comment=comment, or_replace=or_replace, if_not_exists=if_not_exists)
+    return (yield from _create(statement, dry_run=dry_run))
 
 
 def create_type(name: str, definition: str, *, comment: str = "", if_not_exists: bool = False) -> Exchange[TypeStored]:
@@ -251,8 +251,8 @@ def read_columns(columns: Columns, key: Sequence[str] = ()) -> tuple[HeadColumn,
 
 
 def _read_column(name: str, text: str) -> HeadColumn:
-    whole = f"{print_name(name, QUOTED_WORDS)} {text}"
-    cursor = StatementCursor(whole, split_tokens(whole))
+    text_of_column = f"{print_name(name, QUOTED_WORDS)} {text}"
+    cursor = StatementCursor(text_of_column, split_tokens(text_of_column))
     column = read_column(cursor, "")
     cursor.need_end()
     if cursor.errors:

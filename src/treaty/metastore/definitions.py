@@ -49,9 +49,9 @@ def create_source(
 
     IF NOT EXISTS is decided before anything else is read, and a name that is taken is reported before what else is wrong.
     """
-    there = yield from find_existing(statement)
-    if there is not None:
-        return there, ()
+    existing = yield from find_existing(statement)
+    if existing is not None:
+        return existing, ()
     try:
         return (yield from _create(statement, text, dry_run=dry_run, expected=expected))
     except Invalid as refused:
@@ -65,11 +65,11 @@ def create_source(
 
 def find_existing(statement: CreateSourceStatement) -> Exchange[SourceStored | None]:
     """Return the answer of CREATE … IF NOT EXISTS where the source exists; None for all other statements."""
-    there = (yield from _find_source(statement.name)) if statement.if_not_exists else None
-    if there is None:
+    existing = (yield from _find_source(statement.name)) if statement.if_not_exists else None
+    if existing is None:
         return None
-    note = (f"There is a {there.kind.lower()} {there.name} already",)
-    return SourceStored(there.name, there.kind, there.generation, there.revision, notes=note)
+    note = (f"There is a {existing.kind.lower()} {existing.name} already",)
+    return SourceStored(existing.name, existing.kind, existing.generation, existing.revision, notes=note)
 
 
 def _create(
@@ -110,8 +110,8 @@ def planned_request(
     if connector_of(statement) == "kafka":
         properties.setdefault("KAFKA_TOPIC", statement.name)
     if connector_of(statement) not in TABLES and "VALUE_FORMAT" not in properties:
-        there = (yield from _find_source(plan.reads[0].source)) if plan.reads else None
-        properties["VALUE_FORMAT"] = "AVRO" if there is None or there.value is None else there.value.format
+        upstream = (yield from _find_source(plan.reads[0].source)) if plan.reads else None
+        properties["VALUE_FORMAT"] = "AVRO" if upstream is None or upstream.value is None else upstream.value.format
     planned = replace(statement, columns=columns, properties=tuple(properties.items()))
     return (yield from define_source(planned, text, plan))
 
@@ -145,18 +145,18 @@ def _settle_sides(statement: CreateSourceStatement, types: Mapping[str, SqlType]
 
 
 def _settle_value(statement: CreateSourceStatement, types: Mapping[str, SqlType]) -> Exchange[SettledSide]:
-    wanted = side_request(statement, "value", types)
+    request = side_request(statement, "value", types)
     try:
-        return (yield from settle_side(wanted))
+        return (yield from settle_side(request))
     except SubjectNotFound as missing:
         if not statement.columns:
             raise
         raise SubjectNotFound.of(
             "SUBJECT_NOT_FOUND",
             f"{statement.name} has no column of the value: those that it has belong to keys and headers. So the columns of the value come from a schema, "
-            f"and {wanted.subject} has none here",
-            subject=str(wanted.subject),
-            allowed=f"a column that is no key and no header; or a schema in {wanted.subject}",
+            f"and {request.subject} has none here",
+            subject=str(request.subject),
+            allowed=f"a column that is no key and no header; or a schema in {request.subject}",
         ) from missing
 
 
@@ -182,8 +182,8 @@ def head_column(column: HeadColumn, types: Mapping[str, SqlType]) -> Column:
     """Return a column of a head with its type written out. Raises `Invalid` for a type that no column has."""
     try:
         kind = read_sql_type(expand_type(column.type, types.get))
-    except ColumnTypeError as wrong:
-        raise Invalid.of(wrong.code, wrong.message, path="/sql", new=column.name, allowed=wrong.hint) from None
+    except ColumnTypeError as error:
+        raise Invalid.of(error.code, error.message, path="/sql", new=column.name, allowed=error.hint) from None
     return Column(column.name, kind, column.nullable, column.comment)
 
 

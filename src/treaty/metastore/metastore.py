@@ -296,8 +296,8 @@ def run_parsed_atomic(
     return _atomic_outcome(script, answers, recorder.sequence)
 
 
-def _atomic_outcome(script: StatementScript, done: Sequence[StatementResult], sequence: int) -> ScriptOutcome:
-    pairs = zip(done, script.statements, strict=True)
+def _atomic_outcome(script: StatementScript, results: Sequence[StatementResult], sequence: int) -> ScriptOutcome:
+    pairs = zip(results, script.statements, strict=True)
     return ScriptOutcome(tuple(with_warnings(replace(one, sequence=sequence), script, parsed) for one, parsed in pairs))
 
 
@@ -344,18 +344,18 @@ def run_statement(
     try:
         recalled = yield from recall_statement(parsed, command_id, context)
         name, message, listing, warnings = recalled or (yield from executor(parsed.value, context))
-    except InvalidStatementError as wrong:
-        if not wrong.diagnostics:
+    except InvalidStatementError as error:
+        if not error.diagnostics:
             raise
-        raise InvalidStatementError.by([_in_script(one, parsed) for one in wrong.diagnostics]) from None
+        raise InvalidStatementError.by([_in_script(one, parsed) for one in error.diagnostics]) from None
     columns, rows = cells_of(listing)
     return StatementResult(parsed.text, kind_of(parsed.value), name, message, columns, rows, warnings=warnings)
 
 
-def _in_script(one: SqlDiagnostic, parsed: ParsedStatement) -> SqlDiagnostic:
+def _in_script(diagnostic: SqlDiagnostic, parsed: ParsedStatement) -> SqlDiagnostic:
     """Return an error of a statement with the place that it has in the script; the whole statement where it has variables."""
     if len(parsed.text) != parsed.end - parsed.start:
-        return replace(one, start=parsed.start, end=parsed.end, line=parsed.line, column=parsed.column)
-    column = one.column + (parsed.column - 1 if one.line == 1 else 0)
-    start, end = one.start + parsed.start, one.end + parsed.start
-    return replace(one, start=start, end=end, line=one.line + parsed.line - 1, column=column)
+        return replace(diagnostic, start=parsed.start, end=parsed.end, line=parsed.line, column=parsed.column)
+    column = diagnostic.column + (parsed.column - 1 if diagnostic.line == 1 else 0)
+    start, end = diagnostic.start + parsed.start, diagnostic.end + parsed.start
+    return replace(diagnostic, start=start, end=end, line=diagnostic.line + parsed.line - 1, column=column)

@@ -65,12 +65,12 @@ class SortedWords:
         self._keys = [key for key, _ in pairs]
         self._words = [word for _, word in pairs]
 
-    def find(self, beginning: str, most: int = OFFERED) -> Sequence[str]:
+    def find(self, beginning: str, limit: int = OFFERED) -> Sequence[str]:
         """Return the first words that begin so, in any case."""
         key = beginning.lstrip("`").lower()
         at = bisect_left(self._keys, key)
         end = at
-        while end < len(self._keys) and end < at + most and self._keys[end].startswith(key):
+        while end < len(self._keys) and end < at + limit and self._keys[end].startswith(key):
             end += 1
         return self._words[at:end]
 
@@ -149,6 +149,6 @@ class SqlCompleter:
         return [*keywords, *(names if word else ())][:OFFERED]
 
 
-def _in_case(word: str, found: Sequence[str]) -> Sequence[str]:
+def _in_case(word: str, words: Sequence[str]) -> Sequence[str]:
     """Return keywords in the case in which the user writes them."""
-    return [one.lower() for one in found] if word and word.islower() else found
+    return [one.lower() for one in words] if word and word.islower() else words

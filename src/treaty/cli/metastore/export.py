@@ -51,9 +51,9 @@ def _write_files(folder: Path, exported: tuple[ExportedObject, ...]) -> None:
             raise UnusableError(
                 f"{folder} is not empty: files of earlier exports would be mixed with these; give an empty folder"
             )
-        for one in exported:
-            file = folder / one.path
+        for exported_object in exported:
+            file = folder / exported_object.path
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(one.text, "utf-8")
+            file.write_text(exported_object.text, "utf-8")
     except OSError as error:
         raise UnusableError(f"{folder} cannot be written: {error.strerror}; give another folder") from error

@@ -35,8 +35,8 @@ def _read_lock_file(file: Path) -> ProjectLock:
         return ProjectLock()
     try:
         return parse_lock(read_text(str(file), "SCRIPT_BYTES"), str(file))
-    except InvalidProjectError as wrong:
-        raise InvalidFilesError(wrong) from wrong
+    except InvalidProjectError as error:
+        raise InvalidFilesError(error) from error
 
 
 def _read_registry(project: SqlProject, registry: str) -> ProjectLock:
@@ -78,17 +78,18 @@ def lock(path: str, *, variables: tuple[str, ...], check: bool, registry: str, a
         screen.say_json({"file": str(file), "objects": len(new.objects), "moved": [asdict(one) for one in moved]})
     else:
         _say_moved(moved)
-        said = "is up to date" if not moved else "would change" if check else "is written"
+        outcome = "is up to date" if not moved else "would change" if check else "is written"
         screen.say(
-            f"{file} {said}: {screen.format_count(len(new.objects), 'object')}.", "red" if check and moved else "green"
+            f"{file} {outcome}: {screen.format_count(len(new.objects), 'object')}.",
+            "red" if check and moved else "green",
         )
     sys.exit(REFUSED if check and moved else 0)
 
 
 def _say_moved(moved: tuple[MovedObject, ...]) -> None:
-    for one in moved:
-        screen.say(f"~ {one.table} {one.name}", "yellow")
-        for mark, text in (("-", one.old), ("+", one.new)):
+    for moved_object in moved:
+        screen.say(f"~ {moved_object.table} {moved_object.name}", "yellow")
+        for mark, text in (("-", moved_object.old), ("+", moved_object.new)):
             if text:
                 screen.say(f"    {mark} {text}")
 
@@ -129,15 +130,15 @@ def compile_(
     try:
         with open_body_planner(project, bodies) as plan_body:
             compiled = compile_project(project, old, plan_body)
-    except InvalidProjectError as wrong:
-        raise InvalidFilesError(wrong) from wrong
+    except InvalidProjectError as error:
+        raise InvalidFilesError(error) from error
     moved = () if registry is None else compare_locks(old, _read_registry(project, registry))
     if output.is_json:
         _say_json(path, compiled, moved)
     else:
         findings.print_findings((_locate(problem, path) for problem in compiled.problems), output)
-        for one in moved:
-            screen.say(str(one), "red")
+        for moved_object in moved:
+            screen.say(str(moved_object), "red")
         counts = screen.format_count(len(compiled.objects), "object")
         problems = screen.format_count(len(compiled.problems) + len(moved), "problem")
         screen.say(f"{counts}, {problems}.", "red" if compiled.problems or moved else "green")

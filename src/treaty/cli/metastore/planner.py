@@ -49,7 +49,7 @@ def command(*, name: str | None, once: bool, registry: str, as_json: bool) -> No
 
     own = name or f"{socket.gethostname()}-{os.getpid()}"
     process = PlannerProcess(ending, verbose=is_verbose())
-    with connection.open_registry(registry) as found, closing(process) as bodies, end_by_signal(ending):
+    with connection.open_registry(registry) as client, closing(process) as bodies, end_by_signal(ending):
         try:
             bodies.start()
         except PlannerEndedError as ended:
@@ -57,7 +57,7 @@ def command(*, name: str | None, once: bool, registry: str, as_json: bool) -> No
         if not as_json:
             screen.say(f"planner {own} is ready", "green", err=True)
         loop = PlanningLoop(
-            found.registry, StatementPlanner(bodies), own,
+            client.registry, StatementPlanner(bodies), own,
             on_outcome=lambda job, outcome: _say_outcome(job, outcome, as_json=as_json),
             on_unreachable=lambda reason: screen.say(f"the registry is asked again: {reason}", "yellow", err=True),
         )  # fmt: skip

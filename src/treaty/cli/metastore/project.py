@@ -59,10 +59,10 @@ class InvalidFilesError(ReportedError):
 
     exit_code = UNUSABLE
 
-    def __init__(self, wrong: InvalidProjectError) -> None:
+    def __init__(self, error: InvalidProjectError) -> None:
         """Print all problems."""
-        problems = [asdict(problem) for problem in wrong.problems]
-        super().__init__("\n".join(map(str, wrong.problems)), wrong.reason.rule, problems=problems)
+        problems = [asdict(problem) for problem in error.problems]
+        super().__init__("\n".join(map(str, error.problems)), error.reason.rule, problems=problems)
 
 
 class StoppedApplyError(ReportedError):
@@ -89,8 +89,8 @@ def read_project(path: str, options: ProjectOptions) -> tuple[SqlProject, Projec
             )
         variables = {**settings.variables, **dict(parse_pairs(options.variables))}
         project = parse_project(read_project_files(path), variables)
-    except InvalidProjectError as wrong:
-        raise InvalidFilesError(wrong) from wrong
+    except InvalidProjectError as error:
+        raise InvalidFilesError(error) from error
     return project, ProjectChoices(label, options.prune)
 
 
@@ -108,8 +108,8 @@ def apply_sql(path: str, registry: str, output: OutputOptions, options: ProjectO
         try:
             with show_wait(_text_of_queries(project), planner=options.planner):
                 plan = make_plan(metastore, project, choices)
-        except InvalidProjectError as wrong:
-            raise InvalidFilesError(wrong) from wrong
+        except InvalidProjectError as error:
+            raise InvalidFilesError(error) from error
         if output.is_json:
             code = _apply_as_json(metastore, plan, path, options)
         else:

@@ -47,16 +47,16 @@ def describe_failure(text: str, body: MetastoreErrorBody, status: int) -> Failed
     return UnavailableScriptError(text, body) if status >= UNAVAILABLE else FailedScriptError(text, body)
 
 
-def caret_lines(text: str, one: DiagnosticBody) -> Iterator[str]:
+def caret_lines(text: str, diagnostic: DiagnosticBody) -> Iterator[str]:
     """Yield an error of a text: what is wrong, its line, and carets below the words that it is about."""
-    remedy = f"; {one.hint}" if one.hint else ""
-    yield f"line {one.line}, column {one.column}: {one.message}{remedy}"
+    remedy = f"; {diagnostic.hint}" if diagnostic.hint else ""
+    yield f"line {diagnostic.line}, column {diagnostic.column}: {diagnostic.message}{remedy}"
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if 0 < one.line <= len(lines):
-        line = lines[one.line - 1]
-        width = max(1, min(one.end - one.start, len(line) - one.column + 1))
+    if 0 < diagnostic.line <= len(lines):
+        line = lines[diagnostic.line - 1]
+        width = max(1, min(diagnostic.end - diagnostic.start, len(line) - diagnostic.column + 1))
         yield f"  {screen.escape_line(line)}"
-        yield f"  {' ' * len(screen.escape_line(line[: one.column - 1]))}{'^' * width}"
+        yield f"  {' ' * len(screen.escape_line(line[: diagnostic.column - 1]))}{'^' * width}"
 
 
 def say_result(result: StatementResultBody) -> None:

@@ -80,9 +80,9 @@ class SqlShell:
 
     def run(self) -> None:
         """Carry out what is typed; an error is printed, and does not end the shell."""
-        shown = registry_url.hide_credentials(self._url)
+        address = registry_url.hide_credentials(self._url)
         screen.say(
-            f"Statements for {shown}: each ends with a semicolon. \\? lists short commands, \\q leaves.", err=True
+            f"Statements for {address}: each ends with a semicolon. \\? lists short commands, \\q leaves.", err=True
         )
         self._names.load()
         # A session with a log announces a slow end after Ctrl-C, which ends no session here.
@@ -155,8 +155,8 @@ class SqlShell:
         try:
             with show_wait(text, planner=options.planner) as notice:
                 confirm = partial(options.confirm, before=notice.stop)
-                done = self._session.run(prefix + text, self._state.variables, confirm, dry_run=options.dry_run)
-                for place, result in enumerate(done):
+                outcomes = self._session.run(prefix + text, self._state.variables, confirm, dry_run=options.dry_run)
+                for place, result in enumerate(outcomes):
                     if place >= skipped:
                         notice.stop()
                         results.append(result)

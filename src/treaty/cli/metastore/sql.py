@@ -78,11 +78,11 @@ class SqlCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options. Raises `click.UsageError`."""
-        given = list(args)
+        remaining = list(args)
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            text = next((one for one in given if " " in one and not one.startswith("-")), "")
+            text = next((one for one in remaining if " " in one and not one.startswith("-")), "")
             if "unexpected extra argument" not in error.message or not text:
                 raise
             raise click.UsageError(f"statements are given with -e: treaty sql -e {shlex.quote(text)}", ctx) from None

@@ -69,24 +69,24 @@ def command(
         from treaty.spark.sql_tests.junit import print_junit  # noqa: PLC0415
 
     try:
-        found = read_folder(folder, dict(parse_pairs(variables)))
-    except InvalidCaseError as wrong:
-        raise UnusableError(str(wrong), "TEST_FILE") from wrong
+        cases = read_folder(folder, dict(parse_pairs(variables)))
+    except InvalidCaseError as error:
+        raise UnusableError(str(error), "TEST_FILE") from error
     results: list[CaseResult] = []
     with ExitStack() as stack:
-        there = stack.enter_context(connection.open_registry(registry)) if registry else None
+        client = stack.enter_context(connection.open_registry(registry)) if registry else None
         with needs_jvm():
             spark = session(
                 "treaty test", master="local[1]", delta=False, java_options=QUICK_START, verbose=is_verbose()
             )
 
         def find_source(name: str) -> "ReadableSource | None":
-            return None if there is None else run_exchange(there.registry, find_readable_source(name))
+            return None if client is None else run_exchange(client.registry, find_readable_source(name))
 
         runner = CaseRunner(
-            spark, found, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="treaty-test-"))), find_source
+            spark, cases, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="treaty-test-"))), find_source
         )
-        for case in found.tests:
+        for case in cases.tests:
             results.append(runner.run(case))
             if not as_json:
                 _say_result(results[-1])

@@ -82,6 +82,6 @@ def read_project(start: StartOptions) -> ProjectStart:
     assert start.path is not None, "there is a project"
     try:
         return read_project_start(start.path, dict(parse_pairs(start.variables)))
-    except ProjectStartError as wrong:
-        click.echo(f"Error: {wrong}", err=True)
+    except ProjectStartError as error:
+        click.echo(f"Error: {error}", err=True)
         sys.exit(HOPELESS)

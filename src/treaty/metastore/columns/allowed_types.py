@@ -41,23 +41,23 @@ class AbsentType:
 
 def refuse_absent_types(columns: Sequence[Column], format_: str) -> None:
     """Raise `Invalid` for the first column that the format has no type for."""
-    found = next(list_absent_types(columns, format_), None)
-    if found is None:
+    absent = next(list_absent_types(columns, format_), None)
+    if absent is None:
         return
-    path = print_path(found.path)
+    path = print_path(absent.path)
     raise Invalid.of(
         "COLUMN_TYPE",
-        f"the column {path} is {found.type}, and {found.why}: declare it as {found.allowed}",
+        f"the column {path} is {absent.type}, and {absent.why}: declare it as {absent.allowed}",
         path=path,
-        new=found.type,
-        allowed=found.allowed,
+        new=absent.type,
+        allowed=absent.allowed,
     )
 
 
 def list_absent_types(columns: Sequence[Column], format_: str) -> Iterator[AbsentType]:
     """Every place whose type the format does not have."""
-    for one in columns:
-        yield from _list_inside(one.type, format_, (one.name,))
+    for column in columns:
+        yield from _list_inside(column.type, format_, (column.name,))
 
 
 def _list_inside(kind: ColumnType, format_: str, path: LeafPath) -> Iterator[AbsentType]:
@@ -74,8 +74,8 @@ def _list_inside(kind: ColumnType, format_: str, path: LeafPath) -> Iterator[Abs
                     path, print_bare_type(kind), why, f"at most DECIMAL({DECIMAL_DIGITS}, {DECIMAL_DIGITS})"
                 )
         case Struct(columns):
-            for one in columns:
-                yield from _list_inside(one.type, format_, (*path, one.name))
+            for column in columns:
+                yield from _list_inside(column.type, format_, (*path, column.name))
         case List(element):
             yield from _list_nested(kind, element, format_, path)
             yield from _list_inside(element, format_, (*path, ELEMENT))

@@ -62,11 +62,11 @@ def refresh_columns(old: Sequence[Column], decoded: Sequence[Column], format_: s
 
 def list_casts(columns: Sequence[Column], decoded: Sequence[Column]) -> Iterator[tuple[str, str, str]]:
     """Path, decoded and own type of each column that a source has in another type than its decoded rows."""
-    there = {one.name: one for one in decoded}
-    for one in columns:
-        now = there.get(one.name)
-        if now is not None and print_bare_type(now.type) != print_bare_type(one.type):
-            yield print_path((one.name,)), print_bare_type(now.type), print_bare_type(one.type)
+    decoded_columns = {one.name: one for one in decoded}
+    for column in columns:
+        now = decoded_columns.get(column.name)
+        if now is not None and print_bare_type(now.type) != print_bare_type(column.type):
+            yield print_path((column.name,)), print_bare_type(now.type), print_bare_type(column.type)
 
 
 @dataclass(slots=True)
@@ -84,19 +84,19 @@ class _ColumnSettlement:
         self, declared: tuple[Column, ...], decoded: tuple[Column, ...], way: LeafPath
     ) -> tuple[Column, ...]:
         """The columns of a struct as the source has them."""
-        there, known = {one.name: one for one in decoded}, {one.name: one for one in declared}
+        by_decoded_name, by_declared_name = {one.name: one for one in decoded}, {one.name: one for one in declared}
         settled = []
-        for one in (known.get(now.name, now) for now in decoded) if self.takes_all else declared:
-            path = (*way, one.name)
-            now = there.get(one.name)
+        for column in (by_declared_name.get(now.name, now) for now in decoded) if self.takes_all else declared:
+            path = (*way, column.name)
+            now = by_decoded_name.get(column.name)
             if now is None:
-                self.found.append(ColumnDifference(print_path(path), print_bare_type(one.type), ""))
+                self.found.append(ColumnDifference(print_path(path), print_bare_type(column.type), ""))
                 continue
-            kind = self._settle_type(one.type, now.type, path)
-            if now.nullable and not one.nullable:
+            kind = self._settle_type(column.type, now.type, path)
+            if now.nullable and not column.nullable:
                 self.found.append(ColumnDifference(print_path(path), "NOT NULL", "NULL", is_null=True))
-            doc = now.doc or one.doc if self.takes_all else one.doc or now.doc
-            settled.append(Column(one.name, kind, one.nullable or now.nullable, doc))
+            doc = now.doc or column.doc if self.takes_all else column.doc or now.doc
+            settled.append(Column(column.name, kind, column.nullable or now.nullable, doc))
         return tuple(settled)
 
     def _settle_type(self, declared: ColumnType, decoded: ColumnType, path: LeafPath) -> ColumnType:

@@ -30,32 +30,32 @@ def columns_of_schema(schema: ResolvedSchema, *, side: Side = "value", message: 
     can't be decoded, names that differ in case alone, no columns at all.
     """
     try:
-        found = derive_decoded_columns(schema, message=message)
-    except InvalidSchemaError as wrong:
+        derived = derive_decoded_columns(schema, message=message)
+    except InvalidSchemaError as error:
         reason = Reason(
-            "SOURCE_SCHEMA", f"the {side}'s schema makes no columns: {wrong}", allowed="a schema of records"
+            "SOURCE_SCHEMA", f"the {side}'s schema makes no columns: {error}", allowed="a schema of records"
         )
-        raise InvalidSchema(reason, wrong.faults) from wrong
-    except PlanError as wrong:
-        raise Invalid.of("SOURCE_SCHEMA", f"the {side}'s schema makes no columns: {wrong}") from wrong
-    if found.whole:
-        found = replace(found, columns=(replace(found.columns[0], name=side),))
-    if not found.columns:
+        raise InvalidSchema(reason, error.faults) from error
+    except PlanError as error:
+        raise Invalid.of("SOURCE_SCHEMA", f"the {side}'s schema makes no columns: {error}") from error
+    if derived.whole:
+        derived = replace(derived, columns=(replace(derived.columns[0], name=side),))
+    if not derived.columns:
         raise Invalid.of(
             "SOURCE_SCHEMA",
             f"the {side}'s schema has no field, and a source has at least one column: name another schema, or write the columns",
             allowed="a schema with a field",
         )
-    refuse_twins(found.columns, f"the {side}'s schema")
-    return found
+    refuse_twins(derived.columns, f"the {side}'s schema")
+    return derived
 
 
 def refuse_twins(columns: Sequence[Column], place: str) -> None:
     """Raise `Invalid` where two columns, or two fields of one struct, have one name, or names that differ in case alone."""
-    found = next(_list_twins(columns, ()), None)
-    if found is None:
+    twins = next(_list_twins(columns, ()), None)
+    if twins is None:
         return
-    first, second = map(print_path, found)
+    first, second = map(print_path, twins)
     same = f"{first} is there twice" if first == second else f"{first} and {second} differ in case alone"
     raise Invalid.of(
         "COLUMN_TWICE",
@@ -69,12 +69,12 @@ def refuse_twins(columns: Sequence[Column], place: str) -> None:
 
 def _list_twins(columns: Sequence[Column], way: LeafPath) -> Iterator[tuple[LeafPath, LeafPath]]:
     first: dict[str, LeafPath] = {}
-    for one in columns:
-        path = (*way, one.name)
-        if one.name.lower() in first:
-            yield first[one.name.lower()], path
-        first.setdefault(one.name.lower(), path)
-        yield from _list_twins_inside(one.type, path)
+    for column in columns:
+        path = (*way, column.name)
+        if column.name.lower() in first:
+            yield first[column.name.lower()], path
+        first.setdefault(column.name.lower(), path)
+        yield from _list_twins_inside(column.type, path)
 
 
 def _list_twins_inside(kind: ColumnType, way: LeafPath) -> Iterator[tuple[LeafPath, LeafPath]]:

@@ -39,10 +39,10 @@ def _list_notes(columns: Sequence[Column], decoded: Columns) -> Iterator[ColumnN
             yield ColumnNote("loss", loss.column, f"{loss.sentence}{detail}")
         elif decoded.whole:
             yield ColumnNote("loss", columns[0].name if columns else loss.column, f"{loss.sentence}{detail}")
-    for one in decoded if not decoded.whole else ():
-        if one.name not in names:
+    for column in decoded if not decoded.whole else ():
+        if column.name not in names:
             yield ColumnNote(
-                "left out", print_path((one.name,)), "the schema has it, and the source has no column for it"
+                "left out", print_path((column.name,)), "the schema has it, and the source has no column for it"
             )
     for name in list_hidden_pseudo_columns(columns):
         yield ColumnNote("hides", name, f"the column stands for the pseudo-column {name}, which can't be read here")

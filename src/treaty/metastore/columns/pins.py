@@ -59,7 +59,7 @@ _NO_KEY = "; where records have no key, leave KEY_FORMAT out: FORMAT stands for 
 def find_pinned_version(subject: Subject, number: int = LATEST) -> Exchange[PinnedVersion]:
     """A live version of a subject, its latest one without a number. Raises `NotFound` where there is none."""
     try:
-        found = yield from request_answer(GetPin(subject, number))
+        pin = yield from request_answer(GetPin(subject, number))
     except VersionNotFound:
         raise
     except NotFound as missing:
@@ -70,16 +70,16 @@ def find_pinned_version(subject: Subject, number: int = LATEST) -> Exchange[Pinn
             subject=str(subject),
             allowed="a subject with a live version",
         ) from missing
-    return (yield from _read_version(found))
+    return (yield from _read_version(pin))
 
 
 def find_latest_version(subject: Subject) -> Exchange[PinnedVersion | None]:
     """The latest live version of a subject; None where it has none."""
     try:
-        found = yield from request_answer(GetPin(subject))
+        pin = yield from request_answer(GetPin(subject))
     except NotFound:
         return None
-    return (yield from _read_version(found))
+    return (yield from _read_version(pin))
 
 
 def find_version_with_id(subject: Subject, schema_id: int, hint: str = "") -> Exchange[PinnedVersion]:
@@ -89,10 +89,10 @@ def find_version_with_id(subject: Subject, schema_id: int, hint: str = "") -> Ex
     other subjects have it. `hint` is the property of a statement that names another subject.
     """
     try:
-        found = yield from request_answer(GetPin(subject, schema_id=schema_id))
+        pin = yield from request_answer(GetPin(subject, schema_id=schema_id))
     except NotFound as missing:
         raise (yield from _explain_missing(subject, schema_id, hint)) from missing
-    return (yield from _read_version(found))
+    return (yield from _read_version(pin))
 
 
 def _explain_missing(subject: Subject, schema_id: int, hint: str) -> Exchange[NotFound]:
@@ -107,12 +107,21 @@ def _explain_missing(subject: Subject, schema_id: int, hint: str) -> Exchange[No
 
 def _read_version(pin: PinFound) -> Exchange[PinnedVersion]:
     """The version with the texts behind its references; its subject is the one that an alias stands for."""
-    found = pin.version
-    subject = subject_of(found.subject)
+    version = pin.version
+    subject = subject_of(version.subject)
     within = Subject(subject.context, "")
-    schema = yield from resolve_schema(found.format, found.text, found.references, within, imports=found.imports)
+    schema = yield from resolve_schema(
+        version.format, version.text, version.references, within, imports=version.imports
+    )
     return PinnedVersion(
-        subject, pin.generation, found.ordinal, found.number, found.schema_id, found.guid, schema, found.references
+        subject,
+        pin.generation,
+        version.ordinal,
+        version.number,
+        version.schema_id,
+        version.guid,
+        schema,
+        version.references,
     )
 
 

@@ -123,17 +123,17 @@ def find_refresh_effect(
     its name now (`treaty.metastore.columns.renames`); what is not there has no effect. Columns that move have none
     either. Raises `Invalid` for a path that is none.
     """
-    known = [(one, _parse_path(one.path)) for one in reads]
+    read_paths = [(one, _parse_path(one.path)) for one in reads]
     named = {lower_path(_parse_path(one)): other.lower() for one, other in renames}
-    walk = _ColumnComparison(tuple(known), named)
+    walk = _ColumnComparison(tuple(read_paths), named)
     return RefreshEffect(tuple(walk.compare(Struct(tuple(old)), Struct(tuple(new)), ())))
 
 
 def _parse_path(text: str) -> LeafPath:
     try:
         return parse_path(text)
-    except ColumnTypeError as wrong:
-        raise Invalid.of(wrong.code, wrong.message, new=text, allowed=wrong.hint) from None
+    except ColumnTypeError as error:
+        raise Invalid.of(error.code, error.message, new=text, allowed=error.hint) from None
 
 
 def refuse_refresh(source: str, effect: RefreshEffect) -> None:
@@ -158,17 +158,17 @@ def refuse_refresh(source: str, effect: RefreshEffect) -> None:
     )
 
 
-def _explain_line(one: ColumnEffect) -> str:
-    if one.is_refused:
-        wider = "; the type is wider, and their keys, sums and output would change" if one.is_wider else ""
-        return f"refused  {one}: {_name_readers(one)}{wider}"
-    return f"         {one}" + (f" ({_name_readers(one)})" if one.reads else "")
+def _explain_line(effect: ColumnEffect) -> str:
+    if effect.is_refused:
+        wider = "; the type is wider, and their keys, sums and output would change" if effect.is_wider else ""
+        return f"refused  {effect}: {_name_readers(effect)}{wider}"
+    return f"         {effect}" + (f" ({_name_readers(effect)})" if effect.reads else "")
 
 
-def _name_readers(one: ColumnEffect) -> str:
+def _name_readers(effect: ColumnEffect) -> str:
     parts = []
-    for name in _names(one.reads):
-        paths = [read.path for read in one.reads if read.reader == name]
+    for name in _names(effect.reads):
+        paths = [read.path for read in effect.reads if read.reader == name]
         parts.append(f"{name} reads {', '.join(paths)}")
     return ", ".join(parts)
 
@@ -186,28 +186,28 @@ class _ColumnComparison:
 
     def compare(self, old: Struct, new: Struct, way: LeafPath) -> Iterator[ColumnEffect]:
         """The effects on the columns of a struct, in their old order; those that are new come last."""
-        there = {one.name.lower(): one for one in new.columns}
+        new_columns = {one.name.lower(): one for one in new.columns}
         had = {one.name.lower() for one in old.columns}
-        for one in old.columns:
-            path = (*way, one.name)
-            now = there.pop(one.name.lower(), None)
-            if now is not None and now.name != one.name:
-                yield self._effect("renamed", path, one.name, now.name, ())
+        for column in old.columns:
+            path = (*way, column.name)
+            now = new_columns.pop(column.name.lower(), None)
+            if now is not None and now.name != column.name:
+                yield self._effect("renamed", path, column.name, now.name, ())
             if now is None:
-                now = self._find_renamed(path, there, had)
+                now = self._find_renamed(path, new_columns, had)
                 if now is None:
-                    yield self._effect("gone", path, print_bare_type(one.type), "")
+                    yield self._effect("gone", path, print_bare_type(column.type), "")
                     continue
-                there.pop(now.name.lower())
-                yield self._effect("renamed", path, one.name, now.name)
-            yield from self._compare_columns(one, now, path)
-        for one in there.values():
-            yield ColumnEffect("added", print_path((*way, one.name)), new=_print_new(one))
+                new_columns.pop(now.name.lower())
+                yield self._effect("renamed", path, column.name, now.name)
+            yield from self._compare_columns(column, now, path)
+        for column in new_columns.values():
+            yield ColumnEffect("added", print_path((*way, column.name)), new=_print_new(column))
 
-    def _find_renamed(self, path: LeafPath, there: dict[str, Column], had: set[str]) -> Column | None:
+    def _find_renamed(self, path: LeafPath, new_columns: dict[str, Column], had: set[str]) -> Column | None:
         """The column that is called otherwise now, beside the others of its struct."""
         name = self.renames.get(lower_path(path))
-        return there.get(name) if name is not None and name not in had else None
+        return new_columns.get(name) if name is not None and name not in had else None
 
     def _compare_columns(self, old: Column, new: Column, path: LeafPath) -> Iterator[ColumnEffect]:
         yield from self._compare_types(old.type, new.type, path)
@@ -244,8 +244,8 @@ class _ColumnComparison:
         return ColumnEffect(kind, print_path(path), old, new, touched, is_wider)
 
 
-def _print_new(one: Column) -> str:
-    return print_bare_type(one.type) if one.nullable else f"{print_bare_type(one.type)} NOT NULL"
+def _print_new(column: Column) -> str:
+    return print_bare_type(column.type) if column.nullable else f"{print_bare_type(column.type)} NOT NULL"
 
 
 def is_wider(old: ColumnType, new: ColumnType) -> bool:

@@ -27,8 +27,8 @@ def list_renames(old: ResolvedSchema, new: ResolvedSchema, *, message: str = "")
     if finder is None or old.format != new.format:
         return ()
     walked = islice(finder(parse_resolved(old), parse_resolved(new), message), COLUMNS)
-    found = {path: name for path, name in walked if path[-1] != name}
-    return tuple((print_path(path), name) for path, name in found.items())
+    renamed = {path: name for path, name in walked if path[-1] != name}
+    return tuple((print_path(path), name) for path, name in renamed.items())
 
 
 # ------------------------------------------------------------------------------------------------------------- Avro
@@ -64,14 +64,14 @@ class _AvroRenames:
     def _walk_records(
         self, old: AvroRecord, new: AvroRecord, path: LeafPath, around: tuple[str, ...]
     ) -> Iterator[Renamed]:
-        there = {one.name: one for one in old.fields}
+        old_fields = {one.name: one for one in old.fields}
         names = {one.name for one in new.fields}
         for field in new.fields:
-            known = next((one for one in (field.name, *field.aliases) if one in there), None)
-            if known is None or (known != field.name and known in names):
+            old_name = next((one for one in (field.name, *field.aliases) if one in old_fields), None)
+            if old_name is None or (old_name != field.name and old_name in names):
                 continue
-            yield (*path, known), field.name
-            yield from self.walk(there[known].type, field.type, (*path, known), around)
+            yield (*path, old_name), field.name
+            yield from self.walk(old_fields[old_name].type, field.type, (*path, old_name), around)
 
     def _walk_branches(
         self, old: list[AvroType], new: list[AvroType], path: LeafPath, around: tuple[str, ...]
@@ -80,8 +80,8 @@ class _AvroRenames:
             yield from self.walk(old[0], new[0], path, around)
             return
         if len(old) > 1 and len(new) > 1:
-            for place, (one, other) in enumerate(zip(old, new, strict=False)):
-                yield from self.walk(one, other, (*path, f"member{place}"), around)
+            for place, (old_branch, other) in enumerate(zip(old, new, strict=False)):
+                yield from self.walk(old_branch, other, (*path, f"member{place}"), around)
 
 
 def _list_solid(node: AvroType) -> list[AvroType]:
@@ -103,10 +103,10 @@ def _find_message(schema: ProtoSchema, name: str) -> ProtoSymbol | None:
     """The symbol of a message, the first of the file without a name."""
     package = schema.file.package
     short = name.removeprefix(".") or (schema.file.messages[0].name if schema.file.messages else "")
-    found = (schema.symbols.get(short) if name else None) or schema.symbols.get(
+    symbol = (schema.symbols.get(short) if name else None) or schema.symbols.get(
         f"{package}.{short}" if package else short
     )
-    return found if found is not None and isinstance(found.node, Message) else None
+    return symbol if symbol is not None and isinstance(symbol.node, Message) else None
 
 
 Spot = tuple[ProtoSchema, ProtoSymbol]
@@ -121,23 +121,23 @@ def _walk_messages(old: Spot, new: Spot, path: LeafPath, around: tuple[str, ...]
         return
     numbers = {one.number: one for one in was.all_fields}
     for field in now.all_fields:
-        known = numbers.get(field.number)
-        if known is None:
+        old_field = numbers.get(field.number)
+        if old_field is None:
             continue
-        yield (*path, known.name), field.name
-        inside, other = _resolve(old, known), _resolve(new, field)
+        yield (*path, old_field.name), field.name
+        inside, other = _resolve(old, old_field), _resolve(new, field)
         if inside is not None and other is not None:
             part = (VALUE,) if field.key else (ELEMENT,) if field.label == "repeated" else ()
-            yield from _walk_messages(inside, other, (*path, known.name, *part), (*around, new[1].full))
+            yield from _walk_messages(inside, other, (*path, old_field.name, *part), (*around, new[1].full))
 
 
 def _resolve(spot: Spot, field: Field) -> Spot | None:
     """The message that a field has; None where it has none."""
     home, symbol = spot
-    found = home.resolve(symbol.full, field.type)
-    if found is None or not isinstance(found.node, Message):
+    resolved = home.resolve(symbol.full, field.type)
+    if resolved is None or not isinstance(resolved.node, Message):
         return None
-    return home.files.get(found.path, home), found
+    return home.files.get(resolved.path, home), resolved
 
 
 _FINDERS: Mapping[str, Callable[[Any, Any, str], Iterator[Renamed]]] = {

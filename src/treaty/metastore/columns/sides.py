@@ -72,118 +72,118 @@ class SettledSide:
     notes: tuple[str, ...] = ()
 
 
-def settle_side(wanted: SideRequest) -> Exchange[SettledSide]:
+def settle_side(request: SideRequest) -> Exchange[SettledSide]:
     """The half of a source that a statement describes.
 
     Without columns it is read from the subject: the latest version, or the one with the schema id. With columns a schema
     is made of them, given the latest version. Raises `Invalid` for what does not go together, `FormatNotAllowed` for a schema of another
     format, and `NotFound` where a schema is missing.
     """
-    if wanted.format in {NONE, KAFKA}:
-        return _settle_plain(wanted)
-    _refuse_bad_framing(wanted)
-    if wanted.wrappers and wanted.format not in {"", "PROTOBUF"}:
+    if request.format in {NONE, KAFKA}:
+        return _settle_plain(request)
+    _refuse_bad_framing(request)
+    if request.wrappers and request.format not in {"", "PROTOBUF"}:
         raise Invalid.of(
             "SOURCE_FORMAT",
-            f"{wanted.prefix}_PROTOBUF_NULLABLE_REPRESENTATION = 'WRAPPER' is for PROTOBUF, and the {wanted.side} is {wanted.format}: leave it out",
-            path=f"{wanted.prefix}_PROTOBUF_NULLABLE_REPRESENTATION",
+            f"{request.prefix}_PROTOBUF_NULLABLE_REPRESENTATION = 'WRAPPER' is for PROTOBUF, and the {request.side} is {request.format}: leave it out",
+            path=f"{request.prefix}_PROTOBUF_NULLABLE_REPRESENTATION",
             new="WRAPPER",
             allowed="no such property",
         )
-    if wanted.columns and wanted.schema_id >= 0:
+    if request.columns and request.schema_id >= 0:
         raise Invalid.of(
             "SCHEMA_AND_COLUMNS",
-            f"the {wanted.side} has columns and {wanted.prefix}_SCHEMA_ID = {wanted.schema_id}, and columns come from one of them: leave one out",
-            path=f"{wanted.prefix}_SCHEMA_ID",
-            new=str(wanted.schema_id),
+            f"the {request.side} has columns and {request.prefix}_SCHEMA_ID = {request.schema_id}, and columns come from one of them: leave one out",
+            path=f"{request.prefix}_SCHEMA_ID",
+            new=str(request.schema_id),
             allowed="columns, or a schema id",
         )
-    if wanted.columns:
-        return (yield from _settle_declared(wanted))
-    if wanted.schema_id >= 0:
-        pin = yield from find_version_with_id(wanted.subject, wanted.schema_id, SUBJECT_PROPERTIES[wanted.side])
+    if request.columns:
+        return (yield from _settle_declared(request))
+    if request.schema_id >= 0:
+        pin = yield from find_version_with_id(request.subject, request.schema_id, SUBJECT_PROPERTIES[request.side])
     else:
-        pin = yield from find_pinned_version(wanted.subject)
-    return settle_pinned(wanted, pin)
+        pin = yield from find_pinned_version(request.subject)
+    return settle_pinned(request, pin)
 
 
-def settle_pinned(wanted: SideRequest, pin: PinnedVersion) -> SettledSide:
+def settle_pinned(request: SideRequest, pin: PinnedVersion) -> SettledSide:
     """The half of a source whose columns come from a version: at a CREATE, and at each REFRESH SCHEMA."""
     format_ = pin.schema.format
-    if wanted.format not in {"", format_}:
+    if request.format not in {"", format_}:
         raise FormatNotAllowed.of(
             "SOURCE_FORMAT",
-            f"version {pin.number} of {pin.subject} is {format_}, and the statement says {wanted.prefix}_FORMAT = '{wanted.format}': say "
+            f"version {pin.number} of {pin.subject} is {format_}, and the statement says {request.prefix}_FORMAT = '{request.format}': say "
             f"'{format_}', or name another subject",
-            path=f"{wanted.prefix}_FORMAT",
+            path=f"{request.prefix}_FORMAT",
             old=format_,
-            new=wanted.format,
+            new=request.format,
             subject=str(pin.subject),
             allowed=format_,
         )
-    _refuse_bad_framing(replace(wanted, format=format_))
-    _refuse_other_name(wanted, pin)
-    message = wanted.full_name if format_ == "PROTOBUF" else ""
-    found = columns_of_schema(pin.schema, side=wanted.side, message=message)
+    _refuse_bad_framing(replace(request, format=format_))
+    _refuse_other_name(request, pin)
+    message = request.full_name if format_ == "PROTOBUF" else ""
+    columns = columns_of_schema(pin.schema, side=request.side, message=message)
     return SettledSide(
-        wanted.side,
+        request.side,
         format_,
-        found.columns,
-        found,
+        columns.columns,
+        columns,
         pin,
         subject=pin.subject,
-        full_name=wanted.full_name,
-        framing=wanted.framing,
+        full_name=request.full_name,
+        framing=request.framing,
     )
 
 
-def _settle_declared(wanted: SideRequest) -> Exchange[SettledSide]:
-    if not wanted.format:
+def _settle_declared(request: SideRequest) -> Exchange[SettledSide]:
+    if not request.format:
         raise Invalid.of(
             "SOURCE_FORMAT",
-            f"the {wanted.side} has columns and no format: say {wanted.prefix}_FORMAT = 'AVRO', 'JSON' or 'PROTOBUF'",
-            path=f"{wanted.prefix}_FORMAT",
+            f"the {request.side} has columns and no format: say {request.prefix}_FORMAT = 'AVRO', 'JSON' or 'PROTOBUF'",
+            path=f"{request.prefix}_FORMAT",
             allowed=", ".join(FORMATS),
         )
-    latest = yield from find_latest_version(wanted.subject)
+    latest = yield from find_latest_version(request.subject)
     choices = SchemaChoices(
-        wanted.subject, wanted.format, wanted.side, wanted.full_name, wanted.wrapped, wanted.wrappers
+        request.subject, request.format, request.side, request.full_name, request.wrapped, request.wrappers
     )
-    made = schema_of_columns(wanted.columns, choices, latest)
+    derived = schema_of_columns(request.columns, choices, latest)
     return SettledSide(
-        wanted.side,
-        wanted.format,
-        made.columns,
-        made.decoded,
-        draft=made.draft,
-        subject=latest.subject if latest else wanted.subject,
-        full_name=wanted.full_name,
-        framing=wanted.framing,
-        notes=made.notes,
+        request.side,
+        request.format,
+        derived.columns,
+        derived.decoded,
+        draft=derived.draft,
+        subject=latest.subject if latest else request.subject,
+        full_name=request.full_name,
+        framing=request.framing,
+        notes=derived.notes,
     )
 
 
-def _settle_plain(wanted: SideRequest) -> SettledSide:
+def _settle_plain(request: SideRequest) -> SettledSide:
     """A key without a schema."""
-    if wanted.side == "value":
+    if request.side == "value":
         raise Invalid.of(
             "SOURCE_FORMAT",
-            f"VALUE_FORMAT = '{wanted.format}' is a format of keys alone: say one of {', '.join(FORMATS)}",
+            f"VALUE_FORMAT = '{request.format}' is a format of keys alone: say one of {', '.join(FORMATS)}",
             path="VALUE_FORMAT",
-            new=wanted.format,
+            new=request.format,
             allowed=", ".join(FORMATS),
         )
-    if wanted.schema_id >= 0 or wanted.full_name:
-        word = "KEY_SCHEMA_ID" if wanted.schema_id >= 0 else "KEY_SCHEMA_FULL_NAME"
+    if request.schema_id >= 0 or request.full_name:
+        word = "KEY_SCHEMA_ID" if request.schema_id >= 0 else "KEY_SCHEMA_FULL_NAME"
         raise Invalid.of(
             "SOURCE_FORMAT",
-            f"KEY_FORMAT = '{wanted.format}' has no schema, and {word} names one: leave it out, or say the format of the schema",
+            f"KEY_FORMAT = '{request.format}' has no schema, and {word} names one: leave it out, or say the format of the schema",
             path=word,
-            new=wanted.format,
+            new=request.format,
             allowed=", ".join(FORMATS),
         )
-    if wanted.format == NONE and wanted.columns:
-        named = ", ".join(one.name for one in wanted.columns)
+    if request.format == NONE and request.columns:
+        named = ", ".join(one.name for one in request.columns)
         raise Invalid.of(
             "SOURCE_FORMAT",
             f"KEY_FORMAT = 'NONE' means that keys are not read, and {named} is declared as one: say the format of the keys",
@@ -191,9 +191,9 @@ def _settle_plain(wanted: SideRequest) -> SettledSide:
             new=NONE,
             allowed=", ".join((*FORMATS, KAFKA)),
         )
-    if wanted.format == KAFKA:
-        _refuse_no_primitive(wanted.columns)
-    return SettledSide("key", wanted.format, wanted.columns, Columns(wanted.columns, whole=True), framing="none")
+    if request.format == KAFKA:
+        _refuse_no_primitive(request.columns)
+    return SettledSide("key", request.format, request.columns, Columns(request.columns, whole=True), framing="none")
 
 
 def _refuse_no_primitive(columns: Sequence[Column]) -> None:
@@ -241,33 +241,33 @@ def choose_key_format(format_: str, columns: Sequence[Column], *, names_schema: 
     )
 
 
-def _refuse_bad_framing(wanted: SideRequest) -> None:
-    if wanted.framing in AVRO_FRAMINGS and wanted.format not in {"", "AVRO"}:
+def _refuse_bad_framing(request: SideRequest) -> None:
+    if request.framing in AVRO_FRAMINGS and request.format not in {"", "AVRO"}:
         raise Invalid.of(
             "SOURCE_FRAMING",
-            f"FRAMING = '{wanted.framing}' is a fingerprint of Avro, and the {wanted.side} is {wanted.format}: take prefix, header, version or none",
+            f"FRAMING = '{request.framing}' is a fingerprint of Avro, and the {request.side} is {request.format}: take prefix, header, version or none",
             path="FRAMING",
-            new=wanted.framing,
+            new=request.framing,
             allowed="prefix, header, version, none",
         )
 
 
-def _refuse_other_name(wanted: SideRequest, pin: PinnedVersion) -> None:
+def _refuse_other_name(request: SideRequest, pin: PinnedVersion) -> None:
     """Raise `Invalid` where the statement names a record that the version is not; messages are looked up by their name."""
     format_ = pin.schema.format
-    if not wanted.full_name or format_ == "PROTOBUF":
+    if not request.full_name or format_ == "PROTOBUF":
         return
     name = find_root_name(pin.schema) if format_ == "AVRO" else ""
-    if name == wanted.full_name:
+    if name == request.full_name:
         return
     had = f"is called {name}" if name else "has no name"
     raise Invalid.of(
         "SCHEMA_NAME",
-        f"version {pin.number} of {pin.subject} {had}, and the statement says {wanted.prefix}_SCHEMA_FULL_NAME = '{wanted.full_name}': "
+        f"version {pin.number} of {pin.subject} {had}, and the statement says {request.prefix}_SCHEMA_FULL_NAME = '{request.full_name}': "
         "leave it out",
-        path=f"{wanted.prefix}_SCHEMA_FULL_NAME",
+        path=f"{request.prefix}_SCHEMA_FULL_NAME",
         old=name,
-        new=wanted.full_name,
+        new=request.full_name,
         allowed=name or "no name",
     )
 
@@ -275,15 +275,15 @@ def _refuse_other_name(wanted: SideRequest, pin: PinnedVersion) -> None:
 def refuse_bad_headers(columns: Sequence[tuple[Column, str]]) -> None:
     """Raise `Invalid` for a column of headers that has not the type of its role, ``header`` or ``headers``."""
     for column, role in columns:
-        wanted = print_bare_type(HEADER_TYPES[role])
-        if print_bare_type(column.type) != wanted:
+        header_type = print_bare_type(HEADER_TYPES[role])
+        if print_bare_type(column.type) != header_type:
             word = "all headers are" if role == "headers" else "a header is"
             raise Invalid.of(
                 "HEADER_COLUMN",
-                f"{column.name} is {print_bare_type(column.type)}, and {word} {wanted}: declare it so",
+                f"{column.name} is {print_bare_type(column.type)}, and {word} {header_type}: declare it so",
                 path=column.name,
                 new=print_bare_type(column.type),
-                allowed=wanted,
+                allowed=header_type,
             )
 
 

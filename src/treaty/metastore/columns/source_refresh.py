@@ -86,8 +86,8 @@ def plan_refresh(name: str) -> Exchange[SourceRefresh]:
     Raises `NotFound` for a source or a subject that is not there, `NotPermitted` for a source with a query, whose columns are
     those of the query, and `Unavailable`.
     """
-    found = yield from request_answer(DescribeSource(name))
-    source = found.source
+    described = yield from request_answer(DescribeSource(name))
+    source = described.source
     if source.query is not None:
         raise NotPermitted.of(
             "QUERY_COLUMNS",
@@ -99,7 +99,7 @@ def plan_refresh(name: str) -> Exchange[SourceRefresh]:
     key = yield from _refresh_side("key", source.key, source.columns, types.expanded)
     value = yield from _refresh_side("value", source.value, source.columns, types.expanded)
     reads = [*_list_own_reads(source)]
-    for reader in found.readers:
+    for reader in described.readers:
         reads += yield from _list_reads(reader, source)
     effect = find_refresh_effect((*key.old, *value.old), (*key.new, *value.new), reads, (*key.renames, *value.renames))
     if key.part is None and value.part is None:
@@ -115,10 +115,10 @@ def plan_refresh(name: str) -> Exchange[SourceRefresh]:
 def _refresh_side(
     side: Side, part: SourcePart | None, columns: Iterable[SourceColumn], types: Mapping[str, SqlType]
 ) -> Exchange[_RefreshedSide]:
-    mine = [one for one in columns if one.role == side]
+    side_columns = [one for one in columns if one.role == side]
     old = tuple(
         Column(one.name, read_sql_type(parse_column_type(one.type), types.get), one.nullable, one.comment)
-        for one in mine
+        for one in side_columns
     )
     if part is None or part.pin is None:
         return _RefreshedSide(old, old)
@@ -127,12 +127,12 @@ def _refresh_side(
     pin = pin_version(latest)
     if pin == part.pin:
         return _RefreshedSide(old, old)
-    wanted = SideRequest(side, part.format, subject, full_name=part.full_name, framing=part.framing)
-    decoded = settle_pinned(wanted, latest).decoded
-    found = decoded.columns
+    request = SideRequest(side, part.format, subject, full_name=part.full_name, framing=part.framing)
+    decoded = settle_pinned(request, latest).decoded
+    new_columns = decoded.columns
     if decoded.whole and len(old) == 1:
-        found = (replace(found[0], name=old[0].name),)
-    new = refresh_columns(old, found, part.format)
+        new_columns = (replace(new_columns[0], name=old[0].name),)
+    new = refresh_columns(old, new_columns, part.format)
     message = part.full_name if part.format == "PROTOBUF" else ""
     before = yield from _find_schema(part.pin)
     renames = list_renames(before, latest.schema, message=message) if before else ()
@@ -148,8 +148,10 @@ def _find_schema(pin: SchemaPin) -> Exchange[ResolvedSchema | None]:
     """The schema that a pin means, also where its version is deleted; None where the registry has it no more."""
     within = Subject(pin.context, "")
     try:
-        found = yield from request_answer(GetSchema(pin.schema_id, within))
-        return (yield from resolve_schema(found.format, found.text, found.references, within, imports=found.imports))
+        schema = yield from request_answer(GetSchema(pin.schema_id, within))
+        return (
+            yield from resolve_schema(schema.format, schema.text, schema.references, within, imports=schema.imports)
+        )
     except NotFound:
         return None
 
@@ -171,15 +173,15 @@ def read_user_types(kinds: Iterable[SqlType]) -> Exchange[UserTypes]:
 def _list_reads(reader: str, source: Source) -> Exchange[list[ColumnRead]]:
     """What a reader reads of the source; a read without leaf columns reads them all."""
     try:
-        found = (yield from request_answer(DescribeSource(reader))).source
+        reading = (yield from request_answer(DescribeSource(reader))).source
     except NotFound:  # dropped meanwhile
         return []
     every = [(one.name, parse_column_type(one.type)) for one in source.columns]
     paths: list[str] = []
-    for read in found.query.plan.reads if found.query else ():
+    for read in reading.query.plan.reads if reading.query else ():
         if lower_name(read.source) == lower_name(source.name):
             paths += read.columns or (print_path(path) for path, _ in list_leaves(every))
-    return [ColumnRead(found.name, path) for path in dict.fromkeys(paths)]
+    return [ColumnRead(reading.name, path) for path in dict.fromkeys(paths)]
 
 
 def _list_own_reads(source: Source) -> Iterable[ColumnRead]:
@@ -208,14 +210,14 @@ def _list_changes(
     for name, row in rows.items():
         if name not in after:
             yield SourceColumnChange("drop", row)
-    for one in refreshed.new:
-        known = rows.get(one.name.lower())
-        if known is None:
-            yield SourceColumnChange("add", _make_row(one, side))
-        elif one != before[one.name.lower()]:
-            same_type = print_sql_type(one.type) == print_sql_type(before[one.name.lower()].type)
-            made = _make_row(one, side)
-            yield SourceColumnChange("set", replace(made, type=known.type) if same_type else made)
+    for column in refreshed.new:
+        old_row = rows.get(column.name.lower())
+        if old_row is None:
+            yield SourceColumnChange("add", _make_row(column, side))
+        elif column != before[column.name.lower()]:
+            same_type = print_sql_type(column.type) == print_sql_type(before[column.name.lower()].type)
+            new_row = _make_row(column, side)
+            yield SourceColumnChange("set", replace(new_row, type=old_row.type) if same_type else new_row)
 
 
 def _make_row(column: Column, side: Side) -> SourceColumn:

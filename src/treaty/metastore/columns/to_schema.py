@@ -173,24 +173,24 @@ def _find_fields(columns: Sequence[Column], format_: str) -> str:
 
 def _derive_record(columns: Sequence[Column], choices: SchemaChoices, latest: PinnedVersion | None) -> Draft:
     options = DeriveOptions(choices.format, name=choices.full_name, wrappers=choices.wrappers)
-    known = latest.as_registered() if latest else None
+    registered = latest.as_registered() if latest else None
     try:
-        return derive_text(columns, choices.subject, options, known, latest.references if latest else ())
-    except PlanError as wrong:
+        return derive_text(columns, choices.subject, options, registered, latest.references if latest else ())
+    except PlanError as error:
         raise Invalid.of(
-            "COLUMN_TYPE", f"no schema of {choices.format} is made of the {choices.side}'s columns: {wrong}"
-        ) from wrong
+            "COLUMN_TYPE", f"no schema of {choices.format} is made of the {choices.side}'s columns: {error}"
+        ) from error
 
 
 def _derive_bare(columns: Sequence[Column], choices: SchemaChoices, latest: PinnedVersion | None) -> Draft:
     """The schema of a column alone, which is no field of a record; a null is a delete marker, so it is not nullable."""
     column = replace(columns[0], nullable=False)
     if latest is not None:
-        found = derive_decoded_columns(latest.schema)
+        derived = derive_decoded_columns(latest.schema)
         if (
-            found.whole
+            derived.whole
             and not settle_columns(
-                (replace(column, name=found.columns[0].name),), found.columns, choices.format
+                (replace(column, name=derived.columns[0].name),), derived.columns, choices.format
             ).clashes
         ):
             return Draft(latest.schema.text, choices.format, latest.references)
@@ -219,12 +219,12 @@ def _decode(draft: Draft, columns: Sequence[Column], choices: SchemaChoices, lat
     schema = ResolvedSchema(draft.format, draft.text, bindings)
     message = choices.full_name if choices.format == "PROTOBUF" else ""
     try:
-        found = derive_decoded_columns(schema, message=message)
-    except (InvalidSchemaError, PlanError) as wrong:
+        derived = derive_decoded_columns(schema, message=message)
+    except (InvalidSchemaError, PlanError) as error:
         raise Invalid.of(
-            "SOURCE_COLUMNS", f"the {choices.side}'s columns make no valid schema of {choices.format}: {wrong}"
-        ) from wrong
-    return replace(found, columns=(replace(found.columns[0], name=columns[0].name),)) if found.whole else found
+            "SOURCE_COLUMNS", f"the {choices.side}'s columns make no valid schema of {choices.format}: {error}"
+        ) from error
+    return replace(derived, columns=(replace(derived.columns[0], name=columns[0].name),)) if derived.whole else derived
 
 
 def _refuse_clashes(clashes: Sequence[ColumnDifference], choices: SchemaChoices, latest: PinnedVersion | None) -> None:
@@ -247,11 +247,13 @@ def _refuse_clashes(clashes: Sequence[ColumnDifference], choices: SchemaChoices,
     )
 
 
-def _describe_clash(one: ColumnDifference, where: str) -> str:
-    if not one.decoded:
-        return f"{one.path} is called otherwise in {where}"
-    return f"{one.path} is {one.declared} in the statement and {one.decoded} in {where}"
+def _describe_clash(difference: ColumnDifference, where: str) -> str:
+    if not difference.decoded:
+        return f"{difference.path} is called otherwise in {where}"
+    return f"{difference.path} is {difference.declared} in the statement and {difference.decoded} in {where}"
 
 
-def _note_null(one: ColumnDifference, choices: SchemaChoices) -> str:
-    return f"{one.path} was declared NOT NULL, and the {choices.side}'s schema takes null there: rows may have it"
+def _note_null(difference: ColumnDifference, choices: SchemaChoices) -> str:
+    return (
+        f"{difference.path} was declared NOT NULL, and the {choices.side}'s schema takes null there: rows may have it"
+    )

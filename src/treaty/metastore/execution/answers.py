@@ -15,9 +15,9 @@ Answer = tuple[str, str, ResultRows | None, tuple[str, ...]]
 """Name, message, rows if there are any, and warnings."""
 
 
-def would(done: str, context: StatementContext) -> str:
+def would(outcome: str, context: StatementContext) -> str:
     """Return what was done, or would be in a dry run."""
-    return f"would be {done}" if context.dry_run else done
+    return f"would be {outcome}" if context.dry_run else outcome
 
 
 def describe_stored(
@@ -25,16 +25,16 @@ def describe_stored(
 ) -> Answer:
     """Describe a source that was created or changed; `created` is the word for one that was not there."""
     kind = stored.kind.capitalize()
-    done = created if stored.created else "changed" if stored.replaced else "unchanged"
-    words = done if done == "unchanged" else would(done, context)
+    outcome = created if stored.created else "changed" if stored.replaced else "unchanged"
+    words = outcome if outcome == "unchanged" else would(outcome, context)
     also = f", and {', '.join(stored.also)}" if stored.also else ""
     return stored.name, f"{kind} {stored.name} {words}{also}", None, (*stored.notes, *notes)
 
 
 def describe_swap(stored: SourceStored, context: StatementContext) -> Answer:
     """Describe two sources that exchanged their names."""
-    done = "would be exchanged" if context.dry_run else "are exchanged"
-    return stored.name, f"The names of {' and '.join((*stored.also, stored.name))} {done}", None, stored.notes
+    outcome = "would be exchanged" if context.dry_run else "are exchanged"
+    return stored.name, f"The names of {' and '.join((*stored.also, stored.name))} {outcome}", None, stored.notes
 
 
 def describe_state(stored: SourceStored, state: str, context: StatementContext) -> Answer:
@@ -48,8 +48,8 @@ def describe_dropped(statement: s.DropSourceStatement, dropped: SourcesDropped, 
     if not dropped.names:
         return statement.name, f"{statement.name} does not exist", None, dropped.notes
     listing = ResultRows(("name", "kind", "needs", "effect", "depth"))
-    for one in dropped.closure:
-        listing.add(one.name, one.kind, one.needs, one.effect, one.depth)
+    for dependent in dropped.closure:
+        listing.add(dependent.name, dependent.kind, dependent.needs, dependent.effect, dependent.depth)
     names = ", ".join(dropped.names)
     if dropped.dropped:
         topic = f"; its topic goes after {format_time(dropped.topic_due)}" if dropped.topic_due else ""
@@ -69,14 +69,14 @@ def describe_dropped(statement: s.DropSourceStatement, dropped: SourcesDropped, 
 def describe_type(stored: TypeStored, context: StatementContext) -> Answer:
     """Describe a type that was created."""
     note = () if stored.created else (f"There is a type {stored.name} already",)
-    done = would("created", context) if stored.created else "unchanged"
-    return stored.name, f"Type {stored.name} {done}", None, note
+    outcome = would("created", context) if stored.created else "unchanged"
+    return stored.name, f"Type {stored.name} {outcome}", None, note
 
 
 def describe_dropped_type(dropped: TypeDropped, context: StatementContext) -> Answer:
     """Describe a type that was dropped."""
-    done = would("dropped", context) if dropped.dropped else "does not exist"
-    return dropped.name, f"Type {dropped.name} {done}", None, ()
+    outcome = would("dropped", context) if dropped.dropped else "does not exist"
+    return dropped.name, f"Type {dropped.name} {outcome}", None, ()
 
 
 def describe_assertion(statement: s.AssertSchemaStatement) -> str:
@@ -88,8 +88,8 @@ def describe_assertion(statement: s.AssertSchemaStatement) -> str:
 
 def describe_held(statement: s.AssertSchemaStatement) -> Answer:
     """Describe an assertion that holds."""
-    done = "exists" if statement.exists else "does not exist"
-    return statement.subject, f"A schema with {describe_assertion(statement)} {done}", None, ()
+    outcome = "exists" if statement.exists else "does not exist"
+    return statement.subject, f"A schema with {describe_assertion(statement)} {outcome}", None, ()
 
 
 def describe_setting(statement: Any) -> Answer:

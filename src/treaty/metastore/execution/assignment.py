@@ -41,12 +41,12 @@ def plan_moves(owners: Mapping[PartKey, str], sharing: Collection[str], own: str
     drains gives it back, and `release-runner` frees it where its runner is gone. A runner takes the free parts with the lowest
     generations, and gives back those with the highest, which have kept the least.
     """
-    kept = sorted(part for part, owner in owners.items() if owner == own)
+    own_parts = sorted(part for part, owner in owners.items() if owner == own)
     if own not in sharing:
-        return PartMoves(release=tuple(kept[-ASSIGNED_PARTS:]))
+        return PartMoves(release=tuple(own_parts[-ASSIGNED_PARTS:]))
     missing = _count_missing(owners, sharing)
     if missing[own] < 0:
-        return PartMoves(release=tuple(kept[missing[own] :][-ASSIGNED_PARTS:]))
+        return PartMoves(release=tuple(own_parts[missing[own] :][-ASSIGNED_PARTS:]))
     free = sorted(part for part, owner in owners.items() if not owner)
     first = sum(max(0, missing[name]) for name in missing if name < own)
     return PartMoves(take=tuple(free[first : first + missing[own]][:ASSIGNED_PARTS]))

@@ -83,8 +83,8 @@ class _Reading:
     def add(self, place: int, command: Any) -> int:
         """Add a command of a statement, and return its place among the commands."""
         name = "assertion" if isinstance(command, SchemaAssertion) else MEMBER_NAMES[type(command)]
-        given: dict[str, Any] = {name: _without_own(command, self.own)}
-        self.members.append(ScriptMember(**given))
+        members: dict[str, Any] = {name: _without_own(command, self.own)}
+        self.members.append(ScriptMember(**members))
         self.names.append(names_in(self.members[-1]))
         self.owners.append(place)
         return len(self.members) - 1
@@ -102,9 +102,9 @@ def run_atomic(
     _refuse_unfit(script)
     digest = m.digest_statement(";".join(one.text for one in script.statements))
     if command_id and not dry_run:
-        done = yield from recall_done(command_id)
-        if isinstance(done, ScriptDone) and done.statement == digest:
-            return list(_describe_recalled(script, done))
+        recalled = yield from recall_done(command_id)
+        if isinstance(recalled, ScriptDone) and recalled.statement == digest:
+            return list(_describe_recalled(script, recalled))
     return (yield from _repeat(lambda: _run_once(script, digest, dry_run=dry_run, expected=expected)))
 
 
@@ -135,9 +135,9 @@ def _repeat(attempt: Callable[[], Exchange[A]]) -> Exchange[A]:
 
 
 def _refuse_unfit(script: StatementScript) -> None:
-    wrong = [found for one in script.statements if (found := _find_unfit(one)) is not None]
-    if wrong:
-        raise InvalidStatementError.by(wrong)
+    unfit = [found for one in script.statements if (found := _find_unfit(one)) is not None]
+    if unfit:
+        raise InvalidStatementError.by(unfit)
 
 
 def _find_unfit(parsed: ParsedStatement) -> SqlDiagnostic | None:
@@ -169,9 +169,9 @@ WRITING = frozenset({
 def _read_all(script: StatementScript, expected: ExpectedSources, *, dry_run: bool) -> Exchange[_Reading]:
     reading = _Reading()
     for place, parsed in enumerate(script.statements):
-        wanted = expected[place] if place < len(expected) else None
+        expected_source = expected[place] if place < len(expected) else None
         try:
-            yield from _read_statement(reading, place, parsed, StatementContext(parsed.text, dry_run, wanted))
+            yield from _read_statement(reading, place, parsed, StatementContext(parsed.text, dry_run, expected_source))
         except RegistryError as refused:
             raise _failure(refused, reading, place) from refused
     return reading
@@ -183,11 +183,11 @@ def _run_once(
     reading = yield from _read_all(script, expected, dry_run=dry_run)
     if reading.members:
         try:
-            done = yield from request_answer(RunScript(tuple(reading.members), dry_run, digest))
+            script_done = yield from request_answer(RunScript(tuple(reading.members), dry_run, digest))
         except Refusal as refused:
             raise _failure(refused, reading, -1) from refused
         for member, statement in reading.waiting.items():
-            answer = done.answers[member].answer
+            answer = script_done.answers[member].answer
             reading.answers[reading.owners[member]] = yield from _finish(statement, answer)
     return [_result(parsed, reading.answers[place]) for place, parsed in enumerate(script.statements)]
 
@@ -244,8 +244,8 @@ def _finish(statement: Generator[Request[Any], Any, Answer], answer: Any) -> Exc
         while True:
             request = statement.send((yield request))
     except StopIteration as ended:
-        found: Answer = ended.value
-        return found
+        answered: Answer = ended.value
+        return answered
 
 
 def _answer(reading: _Reading, question: Request[Any]) -> Exchange[Any]:
@@ -268,7 +268,7 @@ def _answer(reading: _Reading, question: Request[Any]) -> Exchange[Any]:
 
 
 def _preview(reading: _Reading, places: tuple[int, ...], name: str, question: Request[Any]) -> Exchange[Any]:
-    given: dict[str, Any] = {name: question}
+    question_member: dict[str, Any] = {name: question}
     reading.replayed += len(places)
     if reading.replayed > SCRIPT_REPLAYED:
         raise TooLarge.of(
@@ -279,7 +279,7 @@ def _preview(reading: _Reading, places: tuple[int, ...], name: str, question: Re
             allowed=f"at most {SCRIPT_REPLAYED} commands that are decided again; several columns in one ALTER, or several scripts",
         )
     members = tuple(reading.members[place] for place in places)
-    preview = yield from request_answer(PreviewScript(members, **given))
+    preview = yield from request_answer(PreviewScript(members, **question_member))
     if preview.created and preview.source is not None:
         reading.own.add(f"source {key_of_name(preview.source.source.name)}")
     if preview.created and preview.type is not None:
@@ -297,9 +297,9 @@ def _without_own(command: Any, own: set[str]) -> Any:
     return command
 
 
-def _describe_recalled(script: StatementScript, done: ScriptDone) -> list[StatementResult]:
+def _describe_recalled(script: StatementScript, recalled: ScriptDone) -> list[StatementResult]:
     """Describe what a script came to before; a statement with a command has one of the answers, in order."""
-    answers = iter(done.answers)
+    answers = iter(recalled.answers)
     results = []
     for parsed in script.statements:
         answer = None if isinstance(parsed.value, _SILENT) else next(answers).answer

@@ -98,9 +98,9 @@ def _explain_source(name: str) -> Exchange[Explained]:
 def _explain_head(created: CreateSourceStatement, text: str) -> Exchange[Explained]:
     """Show the columns that a CREATE without a query comes to."""
     listing = ResultRows(EXPLAIN_COLUMNS)
-    there = yield from find_existing(created)
-    if there is not None:
-        return there.name, listing, there.notes
+    existing = yield from find_existing(created)
+    if existing is not None:
+        return existing.name, listing, existing.notes
     request, notes = yield from define_source(created, text)
     stored = yield from request_answer(replace(request, dry_run=True, assess=created.or_replace))
     for row in () if stored.assessment is None else _list_assessment_rows(stored.assessment):

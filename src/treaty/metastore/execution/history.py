@@ -35,10 +35,10 @@ def find_incarnation(name: str, number: int) -> Exchange[dict[str, Cell]]:
     for row in _list_rows(source):
         if row[0] == number:
             return _name_cells(row)
-    kept = ", ".join(sorted({str(row[0]) for row in _list_rows(source)}))
+    numbers = ", ".join(sorted({str(row[0]) for row in _list_rows(source)}))
     raise NotFound.of(
         "INCARNATION_NOT_FOUND", f"{source.name} keeps no incarnation {number}", path="/incarnation", new=str(number),
-        allowed=f"one of {kept}; former ones are kept for DROP_GRACE, INCARNATIONS of them at most",
+        allowed=f"one of {numbers}; former ones are kept for DROP_GRACE, INCARNATIONS of them at most",
     )  # fmt: skip
 
 
@@ -60,10 +60,10 @@ def _find_source(name: str) -> Exchange[Source]:
 def _list_rows(source: Source) -> Iterator[tuple[Cell, ...]]:
     assert source.query is not None, "a source without a query has no history"
     yield _row(source.query, source.desired, source.statement, source.key, source.value)
-    for one in source.previous:
-        was = one.definition
+    for former in source.previous:
+        was = former.definition
         if was is not None:
-            yield _row(one, "FORMER", was.statement, was.key, was.value)
+            yield _row(former, "FORMER", was.statement, was.key, was.value)
 
 
 def _name_of(read: SourceRead) -> str:

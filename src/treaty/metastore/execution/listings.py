@@ -121,19 +121,19 @@ def _show_properties(_statement: ShowStatement) -> Exchange[ResultRows]:
 def _show_dependencies(statement: ShowStatement) -> Exchange[ResultRows]:
     listing = ResultRows(("name", "kind", "needs", "effect", "depth"))
     if not statement.of:
-        for one in _list_dependents((yield from list_sources()), recursive=statement.recursive):
-            listing.add(one.name, one.kind, one.needs, one.effect, one.depth)
+        for dependent in _list_dependents((yield from list_sources()), recursive=statement.recursive):
+            listing.add(dependent.name, dependent.kind, dependent.needs, dependent.effect, dependent.depth)
         return listing
     try:
-        found = yield from request_answer(ListDependents(statement.of, recursive=statement.recursive))
+        dependents = yield from request_answer(ListDependents(statement.of, recursive=statement.recursive))
     except NotFound as missing:
         return (yield from _show_type_users(statement, missing))
-    for one in found.dependents:
-        listing.add(one.name, one.kind, one.needs, one.effect, one.depth)
-    for one in found.upstreams:
-        listing.add(statement.of, one.kind, one.name, one.effect, 0)
-    if found.hidden:
-        listing.add(f"{found.hidden} that you may not see", "", statement.of, "refuses", 1)
+    for dependent in dependents.dependents:
+        listing.add(dependent.name, dependent.kind, dependent.needs, dependent.effect, dependent.depth)
+    for dependent in dependents.upstreams:
+        listing.add(statement.of, dependent.kind, dependent.name, dependent.effect, 0)
+    if dependents.hidden:
+        listing.add(f"{dependents.hidden} that you may not see", "", statement.of, "refuses", 1)
     return listing
 
 
@@ -145,18 +145,24 @@ def _show_type_users(statement: ShowStatement, missing: NotFound) -> Exchange[Re
     except NotFound:
         raise missing from None
     types = {key_of_name(type_.name) for type_ in (yield from list_types())}
-    level, seen, depth = [described], {key_of_name(statement.of)}, 1
+    level, visited, depth = [described], {key_of_name(statement.of)}, 1
     while level:
         nested: list[TypeFound] = []
-        for found in level:
-            for user in found.users:
+        for described_type in level:
+            for user in described_type.users:
                 kind = "TYPE" if key_of_name(user) in types else "SOURCE"
-                listing.add(user, kind, found.type.name, "refuses", depth)
-                if kind == "TYPE" and statement.recursive and key_of_name(user) not in seen:
-                    seen.add(key_of_name(user))
+                listing.add(user, kind, described_type.type.name, "refuses", depth)
+                if kind == "TYPE" and statement.recursive and key_of_name(user) not in visited:
+                    visited.add(key_of_name(user))
                     nested.append((yield from request_answer(DescribeType(user))))
-            if found.hidden_users:
-                listing.add(f"{found.hidden_users} that you may not see", "", found.type.name, "refuses", depth)
+            if described_type.hidden_users:
+                listing.add(
+                    f"{described_type.hidden_users} that you may not see",
+                    "",
+                    described_type.type.name,
+                    "refuses",
+                    depth,
+                )
         level, depth = nested, depth + 1
     for used in described.type.types:
         listing.add(described.type.name, "TYPE", used, "refuses", 0)
@@ -172,14 +178,14 @@ def _list_dependents(sources: Sequence[Source], *, recursive: bool) -> Iterator[
         for key, effect in (needed | ({source.origin: "goes along"} if source.origin else {})).items():
             users.setdefault(key, []).append((key_of_name(source.name), effect))
     for start in names:
-        seen, level, depth = {start}, [start], 0
+        visited, level, depth = {start}, [start], 0
         while level and (recursive or depth == 0):
             depth += 1
             steps = [(user, key, effect) for key in level for user, effect in users.get(key, ())]
             level = []
             for user, key, effect in steps:
-                if user not in seen:
-                    seen.add(user)
+                if user not in visited:
+                    visited.add(user)
                     level.append(user)
                     yield Dependent("SOURCE", names[user], names[key], effect, depth)
 
@@ -200,21 +206,21 @@ def describe(statement: DescribeStatement) -> Exchange[ResultRows]:
     """Return the columns of a source, and with EXTENDED all else that its row says; or a type."""
     if statement.kind == "TYPE":
         return (yield from _describe_type(statement.name))
-    found = yield from request_answer(DescribeSource(statement.name))
-    refuse_other_kind(found.source, statement.kind, "DESCRIBE")
+    described = yield from request_answer(DescribeSource(statement.name))
+    refuse_other_kind(described.source, statement.kind, "DESCRIBE")
     listing = ResultRows(("column", "type", "role", "nullable", "comment"))
-    for column in found.source.columns:
+    for column in described.source.columns:
         role = f"header {column.header}" if column.header else column.role
         listing.add(column.name, column.type, role, column.nullable, column.comment)
     if statement.extended:
-        pins = yield from _name_pins(found.source)
-        for name, text in _facts(found.source, pins):
+        pins = yield from _name_pins(described.source)
+        for name, text in _facts(described.source, pins):
             listing.add(name, text, "", None, "")
-        if state := (yield from describe_topic(found.source)):
+        if state := (yield from describe_topic(described.source)):
             listing.add("topic", state, "", None, "")
-        listing.add("read by", ", ".join(found.readers), "", None, "")
-        if found.hidden_readers:
-            listing.add("read by others", str(found.hidden_readers), "", None, "")
+        listing.add("read by", ", ".join(described.readers), "", None, "")
+        if described.hidden_readers:
+            listing.add("read by others", str(described.hidden_readers), "", None, "")
     return listing
 
 
@@ -255,10 +261,10 @@ def _facts(source: Source, pins: str) -> list[tuple[str, str]]:
 
 
 def _describe_type(name: str) -> Exchange[ResultRows]:
-    found = yield from request_answer(DescribeType(name))
+    described = yield from request_answer(DescribeType(name))
     listing = ResultRows(("type", "definition", "expanded", "used by"))
-    users = [*found.users, *([f"{found.hidden_users} that you may not see"] if found.hidden_users else [])]
-    listing.add(found.type.name, found.type.definition, found.expanded, ", ".join(users))
+    users = [*described.users, *([f"{described.hidden_users} that you may not see"] if described.hidden_users else [])]
+    listing.add(described.type.name, described.type.definition, described.expanded, ", ".join(users))
     return listing
 
 

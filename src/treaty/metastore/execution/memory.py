@@ -32,10 +32,10 @@ def recall_statement(parsed: ParsedStatement, command_id: str, context: Statemen
         return None
     if isinstance(value, CreateSourceStatement) and value.body:
         return None
-    done = yield from recall_done(command_id)
-    if not isinstance(done, SourceStored) or done.statement != _digest(parsed):
+    recalled = yield from recall_done(command_id)
+    if not isinstance(recalled, SourceStored) or recalled.statement != _digest(parsed):
         return None
-    return describe_answer(value, done, context)
+    return describe_answer(value, recalled, context)
 
 
 def _digest(parsed: ParsedStatement) -> str:

@@ -22,15 +22,15 @@ def list_sources(kind: str = "", *, queries: bool = False) -> Exchange[tuple[Sou
 def list_upstreams() -> Exchange[tuple[tuple[str, str, Dependent], ...]]:
     """Return who needs what, as far as the caller may see it: name and kind of the user, and what it needs."""
     request = ListSources(upstreams=True)
-    found = [(one.needs, "SOURCE", one) for one in (yield from _all_pages(request, lambda page: page.upstreams))]
+    edges = [(one.needs, "SOURCE", one) for one in (yield from _all_pages(request, lambda page: page.upstreams))]
     types = yield from list_types()
     names = {key_of_name(one.name): one.name for one in types}
-    found += [
+    edges += [
         (one.name, "TYPE", Dependent("TYPE", names.get(used, used), one.name, "refuses"))
         for one in types
         for used in one.types
     ]
-    return tuple(found)
+    return tuple(edges)
 
 
 def list_fed_queries() -> Exchange[tuple[tuple[FedQuery, ...], dict[str, FedRunner]]]:

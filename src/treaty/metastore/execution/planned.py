@@ -87,9 +87,9 @@ def plan_create(
 
     With `assess` the answer has the assessment of the change, and a dry run it is.
     """
-    there = yield from find_existing(statement)
-    if there is not None:
-        return there, None, ()
+    existing = yield from find_existing(statement)
+    if existing is not None:
+        return existing, None, ()
     request = RequestPlan(
         statement.name, text, statement.properties, _topic_of(statement), statement.or_replace, statement.if_not_exists,
         expected, dry_run, options.seconds,
@@ -100,8 +100,8 @@ def plan_create(
         outcome = yield from _offer(request, options.ask_seconds)
         if outcome is not None:
             return (*(yield from _end_wait(request, outcome)), ())
-    wanted = CreationOptions(expected, dry_run=dry_run, assess=assess)
-    return (yield from _plan_here(options.planner, statement, text, wanted))
+    creation = CreationOptions(expected, dry_run=dry_run, assess=assess)
+    return (yield from _plan_here(options.planner, statement, text, creation))
 
 
 def _topic_of(statement: CreateSourceStatement) -> str:
@@ -109,7 +109,7 @@ def _topic_of(statement: CreateSourceStatement) -> str:
 
 
 def _plan_here(
-    planner: Planner, statement: CreateSourceStatement, text: str, wanted: CreationOptions
+    planner: Planner, statement: CreateSourceStatement, text: str, creation: CreationOptions
 ) -> Exchange[tuple[SourceStored, PlannedSource | None, tuple[str, ...]]]:
     """Plan and create; a plan that comes too late for what it reads is made again, a few times."""
     attempts = 0
@@ -119,7 +119,7 @@ def _plan_here(
         request, notes = yield from plan_statement(planner, statement, text)
         try:
             stored = yield from request_answer(
-                replace(request, expected=wanted.expected, dry_run=wanted.dry_run, assess=wanted.assess)
+                replace(request, expected=creation.expected, dry_run=creation.dry_run, assess=creation.assess)
             )
         except Refusal as refused:
             if refused.reason.rule not in TOO_LATE or attempts >= PLANNING_ATTEMPTS:
@@ -184,5 +184,7 @@ def _refusal(outcome: PlanOutcome) -> RegistryError:
     return InvalidStatementError(outcome.refusal.reason, [*map(_diagnostic, outcome.faults)])
 
 
-def _diagnostic(one: StatementFault) -> SqlDiagnostic:
-    return SqlDiagnostic(one.code, one.message, one.start, one.end, one.line, one.column, one.expected, one.hint)
+def _diagnostic(fault: StatementFault) -> SqlDiagnostic:
+    return SqlDiagnostic(
+        fault.code, fault.message, fault.start, fault.end, fault.line, fault.column, fault.expected, fault.hint
+    )

@@ -53,8 +53,8 @@ def plan_statement(
     """Return the request that creates what a statement with a query says, and notes about it."""
     try:
         planned = yield from planner.plan(statement)
-    except InvalidStatementError as wrong:
-        raise InvalidStatementError.by(_in_statement(wrong.diagnostics, statement, text)) from None
+    except InvalidStatementError as error:
+        raise InvalidStatementError.by(_in_statement(error.diagnostics, statement, text)) from None
     request, notes = yield from planned_request(statement, text, planned.columns, planned.plan)
     return request, (*planned.notes, *notes)
 
@@ -99,8 +99,8 @@ class AskedNames:
                 except RegistryError as refused:
                     error = refused
                 self._note_answer(answer)
-        except StopIteration as done:
-            value: A = done.value
+        except StopIteration as end:
+            value: A = end.value
             return value
 
     def _note_request(self, request: Any) -> None:
@@ -118,13 +118,13 @@ class AskedNames:
             self.subjects[version.subject] = None
 
 
-def answer_job(planner: Planner, job: WaitingStatement, taken: PlanningJobTaken) -> Exchange[FinishPlanningJob]:
+def answer_job(planner: Planner, job: WaitingStatement, job_taken: PlanningJobTaken) -> Exchange[FinishPlanningJob]:
     """Return the answer of a job: the source with its plan, or the refusal of its statement.
 
     Raises `Unavailable` and `OutcomeUnknown` where the registry can't be asked: the job is left to others.
     """
-    answer = FinishPlanningJob(taken.name, taken.planner, taken.epoch)
-    asked = AskedNames()
+    answer = FinishPlanningJob(job_taken.name, job_taken.planner, job_taken.epoch)
+    names_of_job = AskedNames()
     try:
         parsed = parse_script(job.statement)
         if parsed.diagnostics:
@@ -136,18 +136,27 @@ def answer_job(planner: Planner, job: WaitingStatement, taken: PlanningJobTaken)
         if not isinstance(statement, CreateSourceStatement) or not statement.body:
             raise Invalid.of("STATEMENT_UNPLANNED", "The statement has no query", path="/sql", allowed="CREATE … AS")
         statement = replace(statement, properties=job.properties)
-        create, notes = yield from asked.note(plan_statement(planner, statement, job.statement))
+        create, notes = yield from names_of_job.note(plan_statement(planner, statement, job.statement))
         create = replace(create, assess=assess and statement.or_replace)
     except (Unavailable, OutcomeUnknown):
         raise
     except RegistryError as refused:
         faults = tuple(map(_fault, refused.diagnostics)) if isinstance(refused, InvalidStatementError) else ()
         return replace(
-            answer, refusal=EntryRefusal.by(refused), faults=faults, sources=tuple(asked.sources),
-            subjects=tuple(asked.subjects),
+            answer, refusal=EntryRefusal.by(refused), faults=faults, sources=tuple(names_of_job.sources),
+            subjects=tuple(names_of_job.subjects),
         )  # fmt: skip
     return replace(answer, create=create, notes=notes)
 
 
-def _fault(one: SqlDiagnostic) -> StatementFault:
-    return StatementFault(one.code, one.message, one.start, one.end, one.line, one.column, one.expected, one.hint)
+def _fault(diagnostic: SqlDiagnostic) -> StatementFault:
+    return StatementFault(
+        diagnostic.code,
+        diagnostic.message,
+        diagnostic.start,
+        diagnostic.end,
+        diagnostic.line,
+        diagnostic.column,
+        diagnostic.expected,
+        diagnostic.hint,
+    )

@@ -47,15 +47,15 @@ def list_needed(named: Sequence[frozenset[str]], question: Any) -> tuple[int, ..
 
     The answer about a version has its schema id, which depends on all that was registered before: all commands up to the last one.
     """
-    wanted, found = set(names_asked(question)), list[int]()
+    needed_names, places = set(names_asked(question)), list[int]()
     for place in range(len(named) - 1, -1, -1):
         names = named[place]
-        if not names.isdisjoint(wanted) or ANYTHING in names:
-            found.append(place)
-            wanted |= names - {ANYTHING}
-    if found and isinstance(question, GetPin | GetVersion):
-        return tuple(range(found[0] + 1))
-    return tuple(reversed(found))
+        if not names.isdisjoint(needed_names) or ANYTHING in names:
+            places.append(place)
+            needed_names |= names - {ANYTHING}
+    if places and isinstance(question, GetPin | GetVersion):
+        return tuple(range(places[0] + 1))
+    return tuple(reversed(places))
 
 
 def _names(command: Any) -> Iterator[str]:

@@ -35,9 +35,10 @@ def select(statement: SelectStatement) -> Exchange[ResultRows]:
     for place, descending in reversed(ordered):
         rows.sort(key=lambda row, at=place: _order_of(row[at]), reverse=descending)  # type: ignore[misc]
     limit = len(rows) if statement.limit < 0 else statement.limit
-    shown = [_place(places, name, statement.table) for name in chosen]
+    column_places = [_place(places, name, statement.table) for name in chosen]
     return ResultRows(
-        tuple(table.columns[place] for place in shown), [tuple(row[place] for place in shown) for row in rows[:limit]]
+        tuple(table.columns[place] for place in column_places),
+        [tuple(row[place] for place in column_places) for row in rows[:limit]],
     )
 
 
@@ -163,8 +164,8 @@ def _select_queries() -> Exchange[ResultRows]:
 
 def _select_dependencies() -> Exchange[ResultRows]:
     listing = ResultRows(("name", "kind", "needs", "needs_kind", "effect"))
-    for name, kind, one in (yield from list_upstreams()):
-        listing.add(name, kind, one.name, one.kind, one.effect)
+    for name, kind, dependent in (yield from list_upstreams()):
+        listing.add(name, kind, dependent.name, dependent.kind, dependent.effect)
     return listing
 
 
@@ -177,9 +178,9 @@ def _select_subjects() -> Exchange[ResultRows]:
 
 def _select_versions() -> Exchange[ResultRows]:
     listing = ResultRows(("subject", "version", "schema_id", "guid", "format", "type"))
-    found = yield from request_answer(ListSchemas(Subject("*", ""), limit=RESULT_ROWS))
-    for one in found.versions:
-        listing.add(one.subject, one.number, one.schema_id, one.guid, one.format, one.type_name)
+    listed = yield from request_answer(ListSchemas(Subject("*", ""), limit=RESULT_ROWS))
+    for version in listed.versions:
+        listing.add(version.subject, version.number, version.schema_id, version.guid, version.format, version.type_name)
     return listing
 
 

@@ -72,20 +72,24 @@ class AwaitTopic(Request[bool]):
 
     def run(self, destination: object) -> bool:
         """Read the topic until it is as asserted, or the time is over. Raises as `ReadTopics` does."""
-        wanted = self.statement
-        end = time.monotonic() + min(wanted.timeout / 1_000, ASSERT_SECONDS)
+        assertion = self.statement
+        end = time.monotonic() + min(assertion.timeout / 1_000, ASSERT_SECONDS)
         while True:
-            facts = ReadTopics(MAIN, (wanted.topic,)).run(destination)[wanted.topic]
-            if _holds(wanted, facts) is wanted.exists:
+            facts = ReadTopics(MAIN, (assertion.topic,)).run(destination)[assertion.topic]
+            if _holds(assertion, facts) is assertion.exists:
                 return True
             if time.monotonic() + POLL_SECONDS > end:
                 return False
             time.sleep(POLL_SECONDS)
 
 
-def _holds(wanted: AssertTopicStatement, facts: TopicFacts | None) -> bool:
+def _holds(assertion: AssertTopicStatement, facts: TopicFacts | None) -> bool:
     """Return whether a topic is there with these partitions and replicas."""
-    return facts is not None and wanted.partitions in {0, facts.partitions} and wanted.replicas in {0, facts.replicas}
+    return (
+        facts is not None
+        and assertion.partitions in {0, facts.partitions}
+        and assertion.replicas in {0, facts.replicas}
+    )
 
 
 def show_topics(*, extended: bool) -> Exchange[ResultRows]:
@@ -95,21 +99,23 @@ def show_topics(*, extended: bool) -> Exchange[ResultRows]:
     plain = ("topic", "cluster", "partitions", "sources")
     if not extended:
         listing = ResultRows((*plain, "desired"))
-        for one in desired:
-            desired_state = PRESENT if one.partitions else ADOPTED
-            listing.add(one.topic, one.cluster, one.partitions or None, ", ".join(one.sources), desired_state)
+        for topic in desired:
+            desired_state = PRESENT if topic.partitions else ADOPTED
+            listing.add(topic.topic, topic.cluster, topic.partitions or None, ", ".join(topic.sources), desired_state)
         for gone in deleted.topics:
             listing.add(gone.topic, gone.cluster, None, "", _describe_deletion(gone))
         return listing
     listing = ResultRows((*plain, "replicas", "retention_ms", "cleanup_policy", "state", "detail"))
     facts, troubles = yield from _read_facts(desired)
-    for one in desired:
-        there = facts.get((one.cluster, one.topic))
-        state, detail = (UNKNOWN, troubles[one.cluster]) if one.cluster in troubles else state_of(one, there)
-        settings = {} if there is None else there.settings
+    for topic in desired:
+        topic_facts = facts.get((topic.cluster, topic.topic))
+        state, detail = (
+            (UNKNOWN, troubles[topic.cluster]) if topic.cluster in troubles else state_of(topic, topic_facts)
+        )
+        settings = {} if topic_facts is None else topic_facts.settings
         listing.add(
-            one.topic, one.cluster, there.partitions if there else one.partitions or None, ", ".join(one.sources),
-            there.replicas if there else None, settings.get(RETENTION), settings.get(CLEANUP), state, detail,
+            topic.topic, topic.cluster, topic_facts.partitions if topic_facts else topic.partitions or None, ", ".join(topic.sources),
+            topic_facts.replicas if topic_facts else None, settings.get(RETENTION), settings.get(CLEANUP), state, detail,
         )  # fmt: skip
     for gone in deleted.topics:
         state = DELETING if gone.begun else DELETED
@@ -126,11 +132,11 @@ def _read_facts(
     for cluster in sorted({one.cluster for one in desired}):
         topics = tuple(one.topic for one in desired if one.cluster == cluster)
         try:
-            found = yield from request_answer(ReadTopics(cluster, topics))
+            topics_read = yield from request_answer(ReadTopics(cluster, topics))
         except Unavailable as error:
             troubles[cluster] = str(error)
         else:
-            facts.update({(cluster, topic): one for topic, one in found.items()})
+            facts.update({(cluster, topic): one for topic, one in topics_read.items()})
     return facts, troubles
 
 

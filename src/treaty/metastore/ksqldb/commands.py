@@ -86,9 +86,9 @@ class CommandState:
         statement = str(command.get("statement", "")).strip()
         if isinstance(plan, Mapping):
             self._take_plan(plan, statement)
-        elif found := _WORDS.match(statement):
-            if found[1].upper() == "TERMINATE":
-                self._end_query(_bare(found[2]))
+        elif match := _WORDS.match(statement):
+            if match[1].upper() == "TERMINATE":
+                self._end_query(_bare(match[2]))
         elif re.match(r"\s*(CREATE|DROP|ALTER)\b", statement, re.IGNORECASE):
             self.plain[statement] = statement
         else:
@@ -156,8 +156,8 @@ def read_command(record: CommandRecord) -> Mapping[str, Any]:
     try:
         command = json.loads(record.value)
         json.dumps(command, ensure_ascii=False).encode()  # half a surrogate pair is no text
-    except (ValueError, RecursionError) as wrong:
-        raise DamagedCommandError(f"its value is no JSON: {wrong}") from wrong
+    except (ValueError, RecursionError) as error:
+        raise DamagedCommandError(f"its value is no JSON: {error}") from error
     if not isinstance(command, dict) or not isinstance(command.get("statement", ""), str):
         raise DamagedCommandError("its value is no command: an object with a statement is expected")
     version = command.get("version")
@@ -184,10 +184,10 @@ def read_backup(path: Path) -> Iterator[CommandRecord]:
 
 def take_all(records: Iterable[CommandRecord], state: CommandState | None = None) -> CommandState:
     """Return what records come to."""
-    found = state or CommandState()
+    taken_state = state or CommandState()
     for record in records:
-        found.take(record)
-    return found
+        taken_state.take(record)
+    return taken_state
 
 
 def _read_source(kind: str, ddl: Mapping[str, Any], text: str) -> KsqlSource:

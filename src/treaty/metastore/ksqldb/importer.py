@@ -86,14 +86,14 @@ def import_state(metastore: Metastore, state: CommandState, *, dry_run: bool = F
     """
     report = ImportReport(state.count, passed=list(state.passed))
     report.lines.extend(_drop(_importing(metastore), state, dry_run=dry_run))
-    for one in list_objects(state):
-        line = _take(_importing(metastore, one.query), one, dry_run=dry_run)
+    for imported in list_objects(state):
+        line = _take(_importing(metastore, imported.query), imported, dry_run=dry_run)
         report.lines.append(line)
-        if one.query is not None:
+        if imported.query is not None:
             left = {PORTED: PORTED, LEFT: LEFT}.get(line.outcome, "PAUSED")
-            query = one.query
+            query = imported.query
             report.queries.append(
-                ReportedQuery(one.name, query.id, query.original, query.suggestion, query.notes, left)
+                ReportedQuery(imported.name, query.id, query.original, query.suggestion, query.notes, left)
             )
     return report
 
@@ -115,21 +115,23 @@ def _drop(metastore: Metastore, state: CommandState, *, dry_run: bool) -> Iterat
             yield ImportLine(kind, name, DROPPED)
 
 
-def _take(metastore: Metastore, one: ImportedObject, *, dry_run: bool) -> ImportLine:
-    if one.reason:
-        return ImportLine(one.kind, one.name, LEFT, one.reason)
+def _take(metastore: Metastore, imported: ImportedObject, *, dry_run: bool) -> ImportLine:
+    if imported.reason:
+        return ImportLine(imported.kind, imported.name, LEFT, imported.reason)
     try:
-        if one.query is not None and _has_plan(metastore, one.name):
-            return ImportLine(one.kind, one.name, PORTED, "its query is planned here")
-        if _find_comment(metastore, one.kind, one.name) not in {None, MARK}:
-            return ImportLine(one.kind, one.name, LEFT, "there is one of this name here, which no import has made")
-        result = metastore.run_one(one.statement, dry_run=dry_run)
+        if imported.query is not None and _has_plan(metastore, imported.name):
+            return ImportLine(imported.kind, imported.name, PORTED, "its query is planned here")
+        if _find_comment(metastore, imported.kind, imported.name) not in {None, MARK}:
+            return ImportLine(
+                imported.kind, imported.name, LEFT, "there is one of this name here, which no import has made"
+            )
+        result = metastore.run_one(imported.statement, dry_run=dry_run)
     except Refusal as no:
         allowed = f"; allowed: {no.reason.allowed}" if no.reason.allowed else ""
-        return ImportLine(one.kind, one.name, LEFT, f"{no}{allowed}")
-    word = result.message.removesuffix(f" {one.name}").split()[-1]
+        return ImportLine(imported.kind, imported.name, LEFT, f"{no}{allowed}")
+    word = result.message.removesuffix(f" {imported.name}").split()[-1]
     outcome = {UNCHANGED: UNCHANGED, CHANGED: CHANGED}.get(word, TAKEN)
-    return ImportLine(one.kind, one.name, outcome, notes=result.warnings if outcome != UNCHANGED else ())
+    return ImportLine(imported.kind, imported.name, outcome, notes=result.warnings if outcome != UNCHANGED else ())
 
 
 def _has_plan(metastore: Metastore, name: str) -> bool:

@@ -46,9 +46,9 @@ def translate_text(text: str) -> tuple[str, list[SentStatement]]:
     Never fails; its time is linear. Lines are those of the text, columns too where it has no backslash and no double quote.
     """
     translated, statements, sent, parts = list[str](), list[SentStatement](), list[str](), list[tuple[str, str]]()
-    for found in (*_PART.finditer(text), None):
-        kind, part = ("", ";") if found is None else (found.lastgroup or "", found[0])
-        if found is not None:
+    for match in (*_PART.finditer(text), None):
+        kind, part = ("", ";") if match is None else (match.lastgroup or "", match[0])
+        if match is not None:
             translated.append(_translate(kind, part))
         if part != ";":
             sent.append(part)

@@ -45,8 +45,8 @@ def list_objects(state: CommandState) -> Iterator[ImportedObject]:
     for name, definition in state.types.items():
         try:
             printed = print_column_type(parse_column_type(definition))
-        except ColumnTypeError as wrong:
-            yield ImportedObject("TYPE", name, reason=f"its definition is no type: {wrong}")
+        except ColumnTypeError as error:
+            yield ImportedObject("TYPE", name, reason=f"its definition is no type: {error}")
         else:
             statement = f"CREATE TYPE IF NOT EXISTS {quote(name)} AS {printed} COMMENT {print_text(MARK)}"
             yield ImportedObject("TYPE", name, statement)
@@ -80,8 +80,8 @@ def describe_source(source: KsqlSource) -> ImportedObject:
         )
     try:
         read = [_column(part, source.kind) for part in split_columns(source.columns)]
-    except ColumnTypeError as wrong:
-        return ImportedObject(source.kind, source.name, reason=f"its schema has what is no column: {wrong}")
+    except ColumnTypeError as error:
+        return ImportedObject(source.kind, source.name, reason=f"its schema has what is no column: {error}")
     columns = ", ".join(text for text, _ in read)
     key = key if any(is_key for _, is_key in read) else "NONE"
     more = {"KAFKA_TOPIC": source.topic, "KEY_FORMAT": key, "VALUE_FORMAT": value, "TIMESTAMP": source.timestamp}

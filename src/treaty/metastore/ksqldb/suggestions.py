@@ -100,26 +100,28 @@ def _print_create(source: KsqlSource, body: str, *, has_window: bool) -> str:
 def suggest_body(text: str, streams: set[str]) -> SuggestedBody:
     """Return the SELECT of a statement in Spark's words. `streams` are the names of streams in capitals; other sources are tables."""
     start = re.search(r"\bSELECT\b", text, re.IGNORECASE)
-    found = SuggestedBody(_EMIT.sub("", text[start.start() :].strip().rstrip(";").strip() if start else text))
-    plain = "".join(_QUOTED.split(found.body)[::2])
-    found.notes += [note for pattern, note in NOTES.items() if re.search(pattern, plain, re.IGNORECASE)]
-    _write_window(found)
-    _write_within(found)
-    found.body = _outside_quotes(found.body, _write_words)
-    if found.bounds:
-        found.body = re.sub(r"\bSELECT\b", f"SELECT {found.bounds},", found.body, count=1, flags=re.IGNORECASE)
-    _note_tables(found, streams)
-    found.body = _SOURCE.sub(lambda match: _write_source(match, streams, found.delay), found.body)
-    found.body = re.sub(r"[ \t]+", " ", found.body).strip()
-    return found
+    suggestion = SuggestedBody(_EMIT.sub("", text[start.start() :].strip().rstrip(";").strip() if start else text))
+    plain = "".join(_QUOTED.split(suggestion.body)[::2])
+    suggestion.notes += [note for pattern, note in NOTES.items() if re.search(pattern, plain, re.IGNORECASE)]
+    _write_window(suggestion)
+    _write_within(suggestion)
+    suggestion.body = _outside_quotes(suggestion.body, _write_words)
+    if suggestion.bounds:
+        suggestion.body = re.sub(
+            r"\bSELECT\b", f"SELECT {suggestion.bounds},", suggestion.body, count=1, flags=re.IGNORECASE
+        )
+    _note_tables(suggestion, streams)
+    suggestion.body = _SOURCE.sub(lambda match: _write_source(match, streams, suggestion.delay), suggestion.body)
+    suggestion.body = re.sub(r"[ \t]+", " ", suggestion.body).strip()
+    return suggestion
 
 
-def _note_tables(found: SuggestedBody, streams: set[str]) -> None:
+def _note_tables(suggestion: SuggestedBody, streams: set[str]) -> None:
     """Note the tables that are read beside a stream."""
-    names = dict.fromkeys(match[2].strip("`") for match in _SOURCE.finditer(found.body))
+    names = dict.fromkeys(match[2].strip("`") for match in _SOURCE.finditer(suggestion.body))
     tables = [name for name in names if name.upper() not in streams]
     if tables and len(tables) < len(names):
-        found.notes.append(
+        suggestion.notes.append(
             f"{', '.join(tables)} is read beside a stream, which needs its newest rows as a Delta table: MATERIALIZE = 'delta' on it"
         )
 
@@ -146,9 +148,9 @@ def _write_source(match: re.Match[str], streams: set[str], delay: str) -> str:
     return f"{match[1]} {'STREAM ' if is_stream else ''}{match[2]}{mark}{match[3] or ''}"
 
 
-def _write_window(found: SuggestedBody) -> None:
+def _write_window(suggestion: SuggestedBody) -> None:
     """Move a window into GROUP BY, with a watermark of its grace period."""
-    window = _WINDOW.search(found.body)
+    window = _WINDOW.search(suggestion.body)
     if window is None:
         return
     spans = {}
@@ -159,46 +161,48 @@ def _write_window(found: SuggestedBody) -> None:
     kind, size = window[1].upper(), spans.get("SIZE") or spans.get("") or "1 MINUTE"
     if kind == "SESSION":
         call = f"session_window(_timestamp, '{size}')"
-        found.body = re.sub(r"\bWINDOW(START|END)\b", r"session_window.\1", found.body, flags=re.IGNORECASE)
-        found.body = found.body.replace("session_window.START", "session_window.start").replace(
+        suggestion.body = re.sub(r"\bWINDOW(START|END)\b", r"session_window.\1", suggestion.body, flags=re.IGNORECASE)
+        suggestion.body = suggestion.body.replace("session_window.START", "session_window.start").replace(
             "session_window.END", "session_window.end"
         )
-        window = _WINDOW.search(found.body)
+        window = _WINDOW.search(suggestion.body)
         assert window is not None, "the clause is still there"
     elif kind == "HOPPING":
         call = f"window(_timestamp, '{size}', '{spans.get('ADVANCE', size)}')"
     else:
         call = f"window(_timestamp, '{size}')"
-    found.delay, found.has_window = spans.get("GRACE") or GRACE, True
-    body = found.body[: window.start()] + found.body[window.end() :]
-    found.body, count = re.subn(r"\bGROUP\s+BY\s+", f"GROUP BY {call}, ", body, count=1, flags=re.IGNORECASE)
+    suggestion.delay, suggestion.has_window = spans.get("GRACE") or GRACE, True
+    body = suggestion.body[: window.start()] + suggestion.body[window.end() :]
+    suggestion.body, count = re.subn(r"\bGROUP\s+BY\s+", f"GROUP BY {call}, ", body, count=1, flags=re.IGNORECASE)
     if not count:
-        found.body = f"{body} GROUP BY {call}"
+        suggestion.body = f"{body} GROUP BY {call}"
     name = call.partition("(")[0]
-    if not _BOUND.search(re.split(r"\bFROM\b", found.body, maxsplit=1, flags=re.IGNORECASE)[0]):
-        found.bounds = f"{name}.start WINDOWSTART" + (f", {name}.end WINDOWEND" if kind == "SESSION" else "")
-    found.notes.append(
+    if not _BOUND.search(re.split(r"\bFROM\b", suggestion.body, maxsplit=1, flags=re.IGNORECASE)[0]):
+        suggestion.bounds = f"{name}.start WINDOWSTART" + (f", {name}.end WINDOWEND" if kind == "SESSION" else "")
+    suggestion.notes.append(
         f"{call} stands for the {kind.lower()} window; its bounds are columns of the key, which is another one than that of ksqlDB's windowed topic"
     )
 
 
-def _write_within(found: SuggestedBody) -> None:
+def _write_within(suggestion: SuggestedBody) -> None:
     """Write WITHIN of a join of two streams as a condition on their times, with watermarks on both sides."""
-    within = _WITHIN.search(found.body)
+    within = _WITHIN.search(suggestion.body)
     if within is None:
         return
     spans = _SPAN.findall(within[1]) if within[1] else [(within[2], within[3])]
-    names = [(match[3] or match[2]).split()[-1] for match in _SOURCE.finditer(found.body)]
-    found.body = found.body[: within.start()] + found.body[within.end() :]
+    names = [(match[3] or match[2]).split()[-1] for match in _SOURCE.finditer(suggestion.body)]
+    suggestion.body = suggestion.body[: within.start()] + suggestion.body[within.end() :]
     if len(names) != 2 or not spans:
-        found.notes.append("WITHIN becomes a condition on the times of both sides, and both have a WATERMARK")
+        suggestion.notes.append("WITHIN becomes a condition on the times of both sides, and both have a WATERMARK")
         return
     before, after = (f"INTERVAL {number} {unit.upper()}" for number, unit in (spans[0], spans[-1]))
     left, right = names
     bounds = f"{right}._timestamp BETWEEN {left}._timestamp - {before} AND {left}._timestamp + {after} AND "
-    found.body = re.sub(r"\bON\s+", lambda _: f"ON {bounds}", found.body, count=1, flags=re.IGNORECASE)
-    found.delay = found.delay or GRACE
-    found.notes.append("WITHIN is the condition on the times of both sides; the watermarks bound what the join keeps")
+    suggestion.body = re.sub(r"\bON\s+", lambda _: f"ON {bounds}", suggestion.body, count=1, flags=re.IGNORECASE)
+    suggestion.delay = suggestion.delay or GRACE
+    suggestion.notes.append(
+        "WITHIN is the condition on the times of both sides; the watermarks bound what the join keeps"
+    )
 
 
 def quote(name: str) -> str:

@@ -53,13 +53,13 @@ class RefusedProjectError(Refusal):
 class InterruptedProjectError(RegistryError):
     """A step of a plan failed after others were carried out: `done` of them stay. The next run continues from there."""
 
-    def __init__(self, step: PlannedStep, done: int, cause: RegistryError) -> None:
+    def __init__(self, step: PlannedStep, completed: int, cause: RegistryError) -> None:
         """Say which step failed, why, and what stays."""
         place = f" ({step.place})" if step.place else ""
-        rest = f"{done} steps before it stay as they are done" if done else "nothing was carried out"
+        rest = f"{completed} steps before it stay as they are done" if completed else "nothing was carried out"
         super().__init__(f"{step.kind} {step.name}{place}: {cause}; {rest}: apply again to continue")
         self.step = step
-        self.done = done
+        self.done = completed
         self.cause = cause
 
 
@@ -112,19 +112,19 @@ async def apply_project(registry: AsyncRegistry, project: SqlProject, choices: P
     Statements that may be of one commit are one: all of them are carried out, or none. Where somebody else changes the metastore meanwhile, such as another server with the same project, it is planned again,
     until PLAN_ATTEMPTS plans in a row leave no less to do. Raises `RefusedProjectError` before anything is written.
     """
-    least, idle = -1, 0
+    fewest, idle = -1, 0
     while True:
         plan = await run_exchange_async(registry, plan_project(project, choices))
         left = len(plan.changes)
-        idle, least = (0, left) if least < 0 or left < least else (idle + 1, least)
+        idle, fewest = (0, left) if fewest < 0 or left < fewest else (idle + 1, fewest)
         if _is_outrun(plan) and idle < PLAN_ATTEMPTS:
             continue
         refuse_plan(plan)
-        done = 0
+        completed = 0
         try:
             for steps in list_commits(list_ready_steps(plan)):
-                await _apply_commit(registry, steps, done)
-                done += len(steps)
+                await _apply_commit(registry, steps, completed)
+                completed += len(steps)
         except InterruptedProjectError as interrupted:
             if idle >= PLAN_ATTEMPTS or not isinstance(interrupted.cause, CONCURRENT):
                 raise
@@ -137,15 +137,15 @@ def _is_outrun(plan: ProjectPlan) -> bool:
     return any(step.refusal is not None and step.refusal.rule in OUTRUN for step in plan.refused)
 
 
-async def _apply_commit(registry: AsyncRegistry, steps: Sequence[PlannedStep], done: int) -> None:
+async def _apply_commit(registry: AsyncRegistry, steps: Sequence[PlannedStep], completed: int) -> None:
     """Carry out steps in one commit, or one by one where they are too large for one."""
     if len(steps) > 1:
         try:
             return await run_exchange_async(registry, apply_commit(steps))
         except AtomicScriptError as failed:
             if not is_too_large(failed.error):
-                raise InterruptedProjectError(steps[max(failed.place, 0)], done, failed.error) from failed
-    for place, step in enumerate(steps, done):
+                raise InterruptedProjectError(steps[max(failed.place, 0)], completed, failed.error) from failed
+    for place, step in enumerate(steps, completed):
         try:
             await run_exchange_async(registry, apply_step(step))
         except RegistryError as error:

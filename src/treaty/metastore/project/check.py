@@ -107,11 +107,11 @@ def _check_pin(
 
 def _find_pin(request: GetPin) -> Exchange[SchemaPin | None]:
     try:
-        found = yield from request_answer(request)
+        pin = yield from request_answer(request)
     except NotFound:
         return None
-    version = found.version
-    return SchemaPin(*request.subject, found.generation, version.ordinal, version.schema_id)
+    version = pin.version
+    return SchemaPin(*request.subject, pin.generation, version.ordinal, version.schema_id)
 
 
 def _has_schema(pin: SchemaPin) -> Exchange[bool]:
@@ -131,9 +131,9 @@ def _own_pins(source: Source) -> tuple[SchemaPin, ...]:
 
 
 def _check_read(source: Source, read: SourceRead, by_key: Mapping[str, Source]) -> Iterator[MetastoreFinding]:
-    there = by_key.get(key_of_name(read.source))
+    upstream = by_key.get(key_of_name(read.source))
     again = f"CREATE OR REPLACE {source.kind} {print_name(source.name)} AS … plans its query again"
-    if there is None:
+    if upstream is None:
         message = f"its query reads {read.source}, which is not there, or not yours to see"
         yield _problem(
             "READ_MISSING",
@@ -141,11 +141,11 @@ def _check_read(source: Source, read: SourceRead, by_key: Mapping[str, Source]) 
             message,
             f"UNDROP {print_name(read.source)}, or DROP {source.kind} {print_name(source.name)}",
         )
-    elif read.generation not in {there.generation, *there.former}:
-        message = f"its query reads {there.name}, which was dropped and created again"
+    elif read.generation not in {upstream.generation, *upstream.former}:
+        message = f"its query reads {upstream.name}, which was dropped and created again"
         yield _problem("READ_GENERATION", source, message, again)
-    elif not {pin for pin in (read.key, read.value) if pin is not None} <= set(_own_pins(there)):
-        message = f"its query was planned with another schema of {there.name} than {there.name} has now"
+    elif not {pin for pin in (read.key, read.value) if pin is not None} <= set(_own_pins(upstream)):
+        message = f"its query was planned with another schema of {upstream.name} than {upstream.name} has now"
         yield MetastoreFinding(NOTE, "READ_PIN", source.kind, source.name, message, again)
 
 

@@ -36,15 +36,15 @@ def preview_plan(plan: ProjectPlan, needs: Mapping[ObjectKey, Collection[ObjectK
         places = [place for place, step in enumerate(steps) if _is_checkable(step, out)][:SCRIPT_STATEMENTS]
         if not places:
             break
-        wrong, reason = yield from _preview([steps[place] for place in places])
+        refused_steps, reason = yield from _preview([steps[place] for place in places])
         if reason is None:
             for place in places:
                 steps[place] = replace(steps[place], is_checked=True)
             break
-        if wrong < 0:
+        if refused_steps < 0:
             break
-        refused = steps[places[wrong]]
-        steps[places[wrong]] = replace(refused, refusal=reason)
+        refused = steps[places[refused_steps]]
+        steps[places[refused_steps]] = replace(refused, refusal=reason)
         out.add(key_of_step(refused))
     return replace(plan, steps=tuple(steps))
 

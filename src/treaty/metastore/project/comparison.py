@@ -66,12 +66,12 @@ def is_unchanged(statement: CreateSourceStatement, row: Source) -> bool:
         for column in (declared if _is_declared(statement, side) else row.columns)
         if column.role == side
     ]
-    wanted = replace(
+    described = replace(
         row, name=statement.name, kind=statement.kind, comment=statement.comment, columns=tuple(columns),
         connector=connector_of(statement), cluster=statement.property("CLUSTER", "main"), place=place_of(statement),
         timestamp=statement.property("TIMESTAMP"), properties=kept_properties(statement),
     )  # fmt: skip
-    return all(parts) and wanted == row
+    return all(parts) and described == row
 
 
 def kept_properties(statement: CreateSourceStatement) -> Pairs:
@@ -88,9 +88,9 @@ def _part_says(statement: CreateSourceStatement, row: Source, side: str) -> bool
     """Whether a statement says of a key or a value what the row has: format, framing, subject, and the schema in it."""
     part: SourcePart | None = row.key if side == "key" else row.value
     word = side.upper()
-    given = [name for name in (f"{word}_FORMAT", f"{word}_SCHEMA_ID") if statement.property(name)]
+    named = [name for name in (f"{word}_FORMAT", f"{word}_SCHEMA_ID") if statement.property(name)]
     if part is None:
-        return not given and not any(column.role == side for column in statement.columns)
+        return not named and not any(column.role == side for column in statement.columns)
     if part.format != statement.property(f"{word}_FORMAT", part.format):
         return False
     if part.full_name != statement.property(f"{word}_SCHEMA_FULL_NAME"):
@@ -137,11 +137,11 @@ def is_same_query(statement: CreateSourceStatement, row: Source) -> bool:
     """Whether a statement with a query says what the row has: kind, name, comment, body, and every property that it names."""
     if row.query is None or not statement.body:
         return False
-    there = statement_of(row)
-    properties = dict(there.properties)
-    said = (statement.name, statement.kind, statement.comment, statement.body, statement.final)
+    stored = statement_of(row)
+    properties = dict(stored.properties)
+    stated = (statement.name, statement.kind, statement.comment, statement.body, statement.final)
     return (
-        said == (there.name, there.kind, there.comment, there.body, there.final)
+        stated == (stored.name, stored.kind, stored.comment, stored.body, stored.final)
         and kept_properties(statement) == row.properties
         and all(properties.get(name) == text for name, text in statement.properties if name in DEFINED)
     )
@@ -158,8 +158,8 @@ def find_property_changes(statement: CreateSourceStatement, row: Source) -> Pair
     return changes if all(PROPERTIES[name].alterable and text for name, text in changes) else ()
 
 
-def _with_kept(statement: CreateSourceStatement, kept: Pairs) -> Pairs:
-    return (*((name, text) for name, text in statement.properties if name in DEFINED), *kept)
+def _with_kept(statement: CreateSourceStatement, kept_properties: Pairs) -> Pairs:
+    return (*((name, text) for name, text in statement.properties if name in DEFINED), *kept_properties)
 
 
 def print_type_statement(statement: CreateTypeStatement) -> str:
@@ -169,8 +169,8 @@ def print_type_statement(statement: CreateTypeStatement) -> str:
 
 def is_same_type(statement: CreateTypeStatement, row: StoredType) -> bool:
     """Whether a statement says what the row of a type has."""
-    said = (statement.name, print_column_type(statement.type), statement.comment)
-    return said == (row.name, row.definition, row.comment)
+    stated = (statement.name, print_column_type(statement.type), statement.comment)
+    return stated == (row.name, row.definition, row.comment)
 
 
 def list_differences(old: str, new: str) -> tuple[str, ...]:

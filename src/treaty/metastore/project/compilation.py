@@ -93,9 +93,9 @@ class _HeadCompiler:
         except Refusal as refused:
             reason = refused.reason
             self.problems.append(described.find_problem(reason.rule, reason.message, reason.allowed))
-        except ColumnTypeError as wrong:
-            hint = ", ".join(wrong.expected) or wrong.hint
-            self.problems.append(described.find_problem(wrong.code, wrong.message, hint))
+        except ColumnTypeError as error:
+            hint = ", ".join(error.expected) or error.hint
+            self.problems.append(described.find_problem(error.code, error.message, hint))
 
     def _expand_all(self, described: ProjectObject) -> None:
         for kind in types_of(described.statement):
@@ -216,8 +216,8 @@ def parse_lock(text: str, file: str) -> ProjectLock:
     """Return the lock that a text says. Raises `InvalidProjectError` for what is no lock of this version of Treaty."""
     try:
         members = tomllib.loads(text)
-    except ValueError as wrong:
-        raise _refuse(file, f"it is no TOML: {wrong}") from wrong
+    except ValueError as error:
+        raise _refuse(file, f"it is no TOML: {error}") from error
     if members.pop("format", None) != LOCK_FORMAT:
         raise _refuse(file, f"its format is not {LOCK_FORMAT}")
     objects: list[LockedObject] = []
@@ -241,8 +241,8 @@ def _read_locked(table: str, name: str, facts: Any, file: str) -> LockedObject:
     if table == "type":
         try:
             parse_column_type(str(locked.fact("definition")))
-        except ColumnTypeError as wrong:
-            raise _refuse(file, f"the definition of {table}.{name} is no type: {wrong.message}") from wrong
+        except ColumnTypeError as error:
+            raise _refuse(file, f"the definition of {table}.{name} is no type: {error.message}") from error
     return locked
 
 

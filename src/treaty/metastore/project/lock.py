@@ -134,10 +134,10 @@ def read_lock(project: SqlProject) -> Exchange[ProjectLock]:
             types |= {*row.types} - created
     for name in sorted(types):
         try:
-            found = yield from request_answer(DescribeType(name))
+            stored_type = yield from request_answer(DescribeType(name))
         except NotFound:
             continue
-        facts = (("generation", found.type.generation), ("definition", found.expanded))
+        facts = (("generation", stored_type.type.generation), ("definition", stored_type.expanded))
         objects["type", name] = LockedObject("type", name, facts)
     for described, statement, side in list_outer_sides(project):
         row = yield from _find_source(described.name)

@@ -29,8 +29,8 @@ def order_objects(objects: Sequence[ProjectObject]) -> tuple[ProjectObject, ...]
     needs = {key: frozenset(needed) for key, needed in find_needs(objects).items()}
     users: dict[ObjectKey, list[ObjectKey]] = {key: [] for key in by_key}
     for key, needed in needs.items():
-        for one in needed:
-            users[one].append(key)
+        for needed_key in needed:
+            users[needed_key].append(key)
     waiting = {key: len(needed) for key, needed in needs.items()}
     ready = [(_rank(by_key[key]), key) for key, count in waiting.items() if not count]
     heapq.heapify(ready)

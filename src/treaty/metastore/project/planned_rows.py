@@ -51,8 +51,8 @@ class PlannedRows:
                     request = exchange.throw(refused)
                 else:
                     request = exchange.send(answer)
-        except StopIteration as done:
-            value: A = done.value
+        except StopIteration as end:
+            value: A = end.value
             return value
 
     def _find_planned(self, request: Request[Any]) -> Any:

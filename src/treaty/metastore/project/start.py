@@ -51,8 +51,8 @@ class ProjectStart:
         except RefusedProjectError as refused:
             lines = [f"{self.path} can't be applied, nothing of it was carried out:", *refused.reason.details]
             raise ProjectStartError("\n".join(lines)) from refused
-        except InvalidProjectError as wrong:
-            raise ProjectStartError("\n".join(wrong.reason.details)) from wrong
+        except InvalidProjectError as error:
+            raise ProjectStartError("\n".join(error.reason.details)) from error
         except InterruptedProjectError as stopped:
             if isinstance(stopped.cause, Unavailable | OutcomeUnknown):
                 raise ProjectUnavailableError(str(stopped)) from stopped
@@ -101,8 +101,8 @@ def read_project_start(path: Path, variables: Mapping[str, str]) -> ProjectStart
     try:
         settings = read_project_settings(path)
         project = parse_project(read_project_files(path), {**settings.variables, **variables})
-    except InvalidProjectError as wrong:
-        raise ProjectStartError("\n".join(wrong.reason.details)) from wrong
+    except InvalidProjectError as error:
+        raise ProjectStartError("\n".join(error.reason.details)) from error
     for warning in project.warnings:
         logger.warning("%s", warning)
     return ProjectStart(str(path), project, ProjectChoices(settings.label, strict=True))

@@ -113,9 +113,11 @@ def plan_project(project: SqlProject, choices: ProjectChoices) -> Exchange[Proje
         else:
             steps += yield from _plan_source(rows, described, described.statement)
     if choices.prune:
-        kept = {described.key for described in ordered}
+        described_keys = {described.key for described in ordered}
         superfluous = {key for described in ordered for key in rows.list_superfluous(described)}
-        steps += yield from plan_drops(DropChoice(choices.label, kept, rows.coming, superfluous), rows.sources)
+        steps += yield from plan_drops(
+            DropChoice(choices.label, described_keys, rows.coming, superfluous), rows.sources
+        )
     return (yield from preview_plan(ProjectPlan(tuple(steps), choices.label), rows.needs))
 
 
@@ -158,9 +160,9 @@ def _plan_type(rows: _MetastoreRows, described: ProjectObject, statement: Create
 def _refuse_type(rows: _MetastoreRows, statement: CreateTypeStatement) -> Reason | None:
     try:
         rows.planned.expand(statement.type)
-    except ColumnTypeError as wrong:
-        allowed = ", ".join(wrong.expected) or wrong.hint
-        return Reason(wrong.code, wrong.message, path="/definition", new=statement.name, allowed=allowed)
+    except ColumnTypeError as error:
+        allowed = ", ".join(error.expected) or error.hint
+        return Reason(error.code, error.message, path="/definition", new=statement.name, allowed=allowed)
     return None
 
 

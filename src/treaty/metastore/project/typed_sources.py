@@ -45,9 +45,9 @@ class TypedSources:
 
     def add(self, statement: CreateSourceStatement, columns: Iterable[SourceColumn]) -> None:
         """Note the columns of a source; what it takes from a source before it comes to them."""
-        taken = [column for side in list_inferred_sides(statement) for column in self._take(statement, side)]
+        side_columns = [column for side in list_inferred_sides(statement) for column in self._take(statement, side)]
         properties = {name: statement.property(name) for name in READ_PROPERTIES}
-        everything = self._write_out([*columns, *taken])
+        everything = self._write_out([*columns, *side_columns])
         typed = TypedSource(statement.name, statement.kind, everything, properties)
         self.found[key_of_name(statement.name)] = typed
         for subject in list_written_subjects(statement):

@@ -44,11 +44,11 @@ class TopicDifference:
 
 def list_desired(sources: Iterable[Source]) -> list[DesiredTopic]:
     """Return the topics of sources by cluster and name. Of several sources over one topic the oldest that names a property counts."""
-    found: dict[tuple[str, str], list[Source]] = {}
+    by_topic: dict[tuple[str, str], list[Source]] = {}
     for source in sources:
         if source.connector == "kafka" and source.place:
-            found.setdefault((source.cluster, source.place), []).append(source)
-    return [_merge(place, sorted(over, key=lambda one: one.generation)) for place, over in sorted(found.items())]
+            by_topic.setdefault((source.cluster, source.place), []).append(source)
+    return [_merge(place, sorted(over, key=lambda one: one.generation)) for place, over in sorted(by_topic.items())]
 
 
 def _merge(place: tuple[str, str], over: list[Source]) -> DesiredTopic:
@@ -68,20 +68,20 @@ def _read_count(text: str, absent: int) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else absent
 
 
-def compare(wanted: DesiredTopic, facts: TopicFacts | None) -> TopicDifference:
+def compare(desired: DesiredTopic, facts: TopicFacts | None) -> TopicDifference:
     """Return what a topic lacks. Partitions and replicas of a topic that is there never change."""
     if facts is None:
-        return TopicDifference(create=wanted.partitions > 0)
+        return TopicDifference(create=desired.partitions > 0)
     settings = {
         name: value
-        for name, value in wanted.settings.items()
+        for name, value in desired.settings.items()
         if _split_setting(facts.settings.get(name, "")) != _split_setting(value)
     }
     fixed = []
-    if wanted.partitions not in {0, facts.partitions}:
-        fixed.append(f"it has {facts.partitions} partitions, and PARTITIONS = {wanted.partitions}")
-    if wanted.replicas not in {BROKER_REPLICAS, facts.replicas}:
-        fixed.append(f"it has {facts.replicas} replicas, and REPLICAS = {wanted.replicas}")
+    if desired.partitions not in {0, facts.partitions}:
+        fixed.append(f"it has {facts.partitions} partitions, and PARTITIONS = {desired.partitions}")
+    if desired.replicas not in {BROKER_REPLICAS, facts.replicas}:
+        fixed.append(f"it has {facts.replicas} replicas, and REPLICAS = {desired.replicas}")
     return TopicDifference(settings=settings, fixed=tuple(fixed))
 
 
@@ -90,9 +90,9 @@ def _split_setting(value: str) -> frozenset[str]:
     return frozenset(word.strip() for word in value.split(","))
 
 
-def state_of(wanted: DesiredTopic, facts: TopicFacts | None) -> tuple[str, str]:
+def state_of(desired: DesiredTopic, facts: TopicFacts | None) -> tuple[str, str]:
     """Return the state of a topic, and in words what is not as it should be."""
-    lacks = compare(wanted, facts)
+    lacks = compare(desired, facts)
     if facts is None:
         if lacks.create:
             return CREATING, "a server with its cluster creates it"

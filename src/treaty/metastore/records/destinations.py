@@ -132,11 +132,11 @@ class RecordDestinations:
         return folder
 
 
-def missing_cluster(name: str, known: Mapping[str, KafkaCluster], program: str = SERVERS) -> str:
+def missing_cluster(name: str, clusters: Mapping[str, KafkaCluster], program: str = SERVERS) -> str:
     """Return the sentence about a cluster that no setting of a program names."""
-    there = f"; known here: {', '.join(sorted(known))}" if known else ""
+    known_here = f"; known here: {', '.join(sorted(clusters))}" if clusters else ""
     return (
-        f"the addresses of the Kafka cluster {name} are not known here{there}; "
+        f"the addresses of the Kafka cluster {name} are not known here{known_here}; "
         f"start {program} with --cluster {name}=FILE, a properties file"
     )
 

@@ -78,30 +78,30 @@ def cast_literal(literal: SqlLiteral, kind: ColumnType, path: str) -> Any:
 def _map(literal: SqlLiteral, kind: Map, path: str) -> dict[Any, Any]:
     if not isinstance(literal, MapLiteral):
         raise UnfitLiteralError(path, literal, kind, "a map is written MAP('key', value)")
-    found: dict[Any, Any] = {}
+    cells: dict[Any, Any] = {}
     for key, value in literal.entries:
         name = cast_literal(key, kind.key, f"{path}.key")
-        if name is None or name in found:
+        if name is None or name in cells:
             why = "a key is not NULL" if name is None else f"the key {show_literal(key)} is there twice"
             raise UnfitLiteralError(path, literal, kind, why)
-        found[name] = cast_literal(value, kind.value, f"{path}[{show_literal(key)}]")
-    return found
+        cells[name] = cast_literal(value, kind.value, f"{path}[{show_literal(key)}]")
+    return cells
 
 
 def _struct(literal: SqlLiteral, kind: Struct, path: str) -> dict[str, Any]:
     if not isinstance(literal, StructLiteral):
         raise UnfitLiteralError(path, literal, kind, "a struct is written STRUCT(name := value)")
     columns = {one.name.lower(): one for one in kind.columns}
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for name, value in literal.fields:
         column = columns.get(name.lower())
-        if column is None or column.name in found:
+        if column is None or column.name in members:
             why = f"it has no member {name}" if column is None else f"the member {name} is there twice"
             raise UnfitLiteralError(path, literal, kind, why)
         if value is None and not column.nullable:
             raise UnfitLiteralError(f"{path}.{name}", value, column.type, "it is never NULL")
-        found[column.name] = cast_literal(value, column.type, f"{path}.{column.name}")
-    return found
+        members[column.name] = cast_literal(value, column.type, f"{path}.{column.name}")
+    return members
 
 
 # ------------------------------------------------------------------------------------------------------------ scalars
@@ -176,25 +176,25 @@ def _date(literal: SqlLiteral, kind: ColumnType, path: str) -> date:
     if text is not None and _DATE.fullmatch(text):
         try:
             return date.fromisoformat(text)
-        except ValueError as wrong:
-            raise UnfitLiteralError(path, literal, kind, f"there is no such day ({wrong})") from None
+        except ValueError as error:
+            raise UnfitLiteralError(path, literal, kind, f"there is no such day ({error})") from None
     raise UnfitLiteralError(path, literal, kind, "a day is written DATE '2026-01-31'")
 
 
 def _timestamp(literal: SqlLiteral, kind: ColumnType, path: str) -> datetime:
-    found = _instant(literal, kind, path, ("TIMESTAMP",), "TIMESTAMP '2026-01-31 10:00:00.123456Z'")
+    instant = _instant(literal, kind, path, ("TIMESTAMP",), "TIMESTAMP '2026-01-31 10:00:00.123456Z'")
     try:
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
     except OverflowError:
         raise UnfitLiteralError(path, literal, kind, "years are 1 to 9999") from None
 
 
 def _local_timestamp(literal: SqlLiteral, kind: ColumnType, path: str) -> datetime:
     words = ("TIMESTAMP_NTZ", "TIMESTAMP")
-    found = _instant(literal, kind, path, words, "TIMESTAMP_NTZ '2026-01-31 10:00:00.123456'")
-    if found.tzinfo is not None:
+    instant = _instant(literal, kind, path, words, "TIMESTAMP_NTZ '2026-01-31 10:00:00.123456'")
+    if instant.tzinfo is not None:
         raise UnfitLiteralError(path, literal, kind, "a time on a local clock has no zone")
-    return found
+    return instant
 
 
 def _instant(literal: SqlLiteral, kind: ColumnType, path: str, words: tuple[str, ...], form: str) -> datetime:
@@ -204,8 +204,8 @@ def _instant(literal: SqlLiteral, kind: ColumnType, path: str, words: tuple[str,
         raise UnfitLiteralError(path, literal, kind, f"a time is written {form}")
     try:
         return datetime.fromisoformat(f"{parts[1]}T{parts[2]}{parts[3] or ''}")
-    except ValueError as wrong:
-        raise UnfitLiteralError(path, literal, kind, f"there is no such time ({wrong})") from None
+    except ValueError as error:
+        raise UnfitLiteralError(path, literal, kind, f"there is no such time ({error})") from None
 
 
 def _text_of(literal: SqlLiteral, words: tuple[str, ...]) -> str | None:

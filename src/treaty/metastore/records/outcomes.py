@@ -52,7 +52,7 @@ class SeenAnswers(Protocol):
 
 @contextmanager
 def reported_records(
-    report: ReportRecords | None, statement: object, seen: SeenAnswers, command: str, *, dry_run: bool
+    report: ReportRecords | None, statement: object, answers: SeenAnswers, command: str, *, dry_run: bool
 ) -> Iterator[None]:
     """Report what a statement came to that runs in the block, also where its client is gone; none that writes no records."""
     if report is None or not isinstance(statement, WRITES):
@@ -63,6 +63,6 @@ def reported_records(
     try:
         yield
     except BaseException as failure:
-        report(replace(outcome, source=seen.source, sequence=seen.sequence, failure=failure))
+        report(replace(outcome, source=answers.source, sequence=answers.sequence, failure=failure))
         raise
-    report(replace(outcome, source=seen.source, sequence=seen.sequence))
+    report(replace(outcome, source=answers.source, sequence=answers.sequence))

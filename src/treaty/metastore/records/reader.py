@@ -89,26 +89,26 @@ class SourceReader:
             return ""
         if own.pin is None:
             return names[0]
-        known = find_schema(self._registry, own.pin.schema_id, own.pin.context)
-        if known is None or known.meaning is None:
+        schema = find_schema(self._registry, own.pin.schema_id, own.pin.context)
+        if schema is None or schema.meaning is None:
             return ""
-        return names[0] if derive_decoded_columns(known.meaning).whole else ""
+        return names[0] if derive_decoded_columns(schema.meaning).whole else ""
 
     def decode(self, record: TopicRecord) -> DecodedRecord:
         """Decode a record. Raises `Unavailable` where the registry does not answer."""
-        found: dict[Part, Any] = {"key": None, "value": None}
+        parts: dict[Part, Any] = {"key": None, "value": None}
         bad: dict[Part, tuple[str, str]] = {}
         halves: dict[Part, bytes | None] = {"key": record.key, "value": record.value}
         for part, data in halves.items():
             if data is None:
                 continue
             try:
-                found[part] = self._decode_part(part, data, record)
-            except BadRecordError as wrong:
-                found[part], bad[part] = show_base64(data), (wrong.code, wrong.message)
+                parts[part] = self._decode_part(part, data, record)
+            except BadRecordError as error:
+                parts[part], bad[part] = show_base64(data), (error.code, error.message)
             except NotFound as missing:
-                found[part], bad[part] = show_base64(data), (RecordErrorCode.UNKNOWN_ID, str(missing))
-        return DecodedRecord(record, found["key"], found["value"], bad)
+                parts[part], bad[part] = show_base64(data), (RecordErrorCode.UNKNOWN_ID, str(missing))
+        return DecodedRecord(record, parts["key"], parts["value"], bad)
 
     def _decode_part(self, part: Part, data: bytes, record: TopicRecord) -> Any:
         own: SourcePart | None = None if self._source is None else getattr(self._source, part)
@@ -163,30 +163,30 @@ class SourceReader:
     def cells(self, decoded: DecodedRecord) -> dict[str, Any]:
         """Return the columns of a record by key of their name: those of the source, and the pseudo-columns."""
         record = decoded.record
-        found: dict[str, Any] = {
+        cells: dict[str, Any] = {
             "_partition": record.partition,
             "_offset": record.offset,
             "_timestamp": None if record.time is None else format_time(record.time),
             "_headers": [{"key": name, "value": show_data(content)} for name, content in record.headers],
         }
         if self._source is None:
-            return {**found, "_topic": None, "key": decoded.key, "value": decoded.value}
-        found["_topic"] = self._source.place
+            return {**cells, "_topic": None, "key": decoded.key, "value": decoded.value}
+        cells["_topic"] = self._source.place
         for column in self._source.columns:
             if column.role == "header":
-                found[lower_name(column.name)] = self._header(column.header, record)
+                cells[lower_name(column.name)] = self._header(column.header, record)
                 continue
             part: Part = "key" if column.role == "key" else "value"
             value = decoded.key if part == "key" else decoded.value
             if self._whole[part] == column.name:
-                found[lower_name(column.name)] = value
+                cells[lower_name(column.name)] = value
             else:
                 kind = read_sql_type(parse_column_type(column.type), self.types.get)
                 cell = _member(value, column.name)
                 if cell is None and not column.nullable and isinstance(value, dict) and isinstance(kind, Scalar):
                     cell = UNSET.get(kind.name)
-                found[lower_name(column.name)] = _read_cell(cell, kind)
-        return found
+                cells[lower_name(column.name)] = _read_cell(cell, kind)
+        return cells
 
     @staticmethod
     def _header(name: str, record: TopicRecord) -> Any:

@@ -149,8 +149,8 @@ def encode_rows(schema: RecordSchema, rows: Sequence[Row], *, delete: bool = Fal
     try:
         key = None if schema.key is None else make_encoder(schema.key)
         value = make_encoder(schema.value)
-    except BadValueError as wrong:
-        raise Invalid.of("SOURCE_SCHEMA", f"{schema.source.name} can't be written: {wrong}", path="/sql") from wrong
+    except BadValueError as error:
+        raise Invalid.of("SOURCE_SCHEMA", f"{schema.source.name} can't be written: {error}", path="/sql") from error
     return [_encode_row(schema, row, (key, value), place, delete=delete) for place, row in enumerate(rows, 1)]
 
 
@@ -178,7 +178,7 @@ def _encode_row(
 
 def _cells(schema: RecordSchema, side: RecordSide, row: Row, place: int) -> dict[str, Any]:
     """Return the values of one half of a row by name of column; what the row leaves out is left out."""
-    found: dict[str, Any] = {}
+    cells: dict[str, Any] = {}
     for column in side.columns:
         key = lower_name(column.name)
         if key not in row:
@@ -186,26 +186,26 @@ def _cells(schema: RecordSchema, side: RecordSide, row: Row, place: int) -> dict
         literal = row[key]
         if literal is None and not column.nullable:
             raise _unfit(UnfitLiteralError(column.name, literal, column.type, "it is never NULL"), place)
-        found[column.name] = _cast(literal, column, place)
-    return found
+        cells[column.name] = _cast(literal, column, place)
+    return cells
 
 
 def _cast(literal: SqlLiteral, column: Column, place: int) -> Any:
     try:
         return cast_literal(literal, column.type, column.name)
-    except UnfitLiteralError as wrong:
-        raise _unfit(wrong, place) from wrong
+    except UnfitLiteralError as error:
+        raise _unfit(error, place) from error
 
 
-def _unfit(wrong: UnfitLiteralError, place: int) -> Invalid:
+def _unfit(unfit: UnfitLiteralError, place: int) -> Invalid:
     where = f"row {place}: " if place > 1 else ""
     return Invalid.of(
         "VALUE_UNFIT",
-        f"{where}{wrong}; nothing was sent",
-        path=wrong.path,
-        old=wrong.type,
-        new=wrong.shown,
-        allowed=wrong.type,
+        f"{where}{unfit}; nothing was sent",
+        path=unfit.path,
+        old=unfit.type,
+        new=unfit.shown,
+        allowed=unfit.type,
     )
 
 
@@ -223,15 +223,15 @@ def _has_key(schema: RecordSchema, cells: Mapping[str, Any], place: int) -> bool
 def _encode(encode: Encode, side: RecordSide, cells: Mapping[str, Any], row: Row, place: int) -> tuple[bytes, Headers]:
     try:
         return encode(cells)
-    except BadValueError as wrong:
-        column = _column_of(str(wrong), side)
-        shown = show_literal(row.get(lower_name(column))) if column else ""
-        where = f"{column} = {shown}: " if column else ""
+    except BadValueError as error:
+        column = _column_of(str(error), side)
+        literal_text = show_literal(row.get(lower_name(column))) if column else ""
+        where = f"{column} = {literal_text}: " if column else ""
         tail = "; a tombstone needs AS DELETE" if side.part == "value" and not any(cells.values()) else ""
         raise Invalid.of(
-            "VALUE_UNFIT", f"row {place} does not fit the schema of the {side.part}: {where}{wrong}; nothing was sent{tail}",
-            path=column or "/sql", new=shown, allowed=f"a value that schema {side.known.schema_id} takes" if side.known else "",
-        ) from wrong  # fmt: skip
+            "VALUE_UNFIT", f"row {place} does not fit the schema of the {side.part}: {where}{error}; nothing was sent{tail}",
+            path=column or "/sql", new=literal_text, allowed=f"a value that schema {side.known.schema_id} takes" if side.known else "",
+        ) from error  # fmt: skip
 
 
 def _column_of(message: str, side: RecordSide) -> str:
@@ -243,11 +243,11 @@ def _column_of(message: str, side: RecordSide) -> str:
 
 def _refuse_values(schema: RecordSchema, row: Row, place: int) -> None:
     """Raise `Invalid` for a value in a row that deletes."""
-    given = [one.name for one in schema.value.columns if row.get(lower_name(one.name)) is not None]
-    if given:
+    named = [one.name for one in schema.value.columns if row.get(lower_name(one.name)) is not None]
+    if named:
         raise Invalid.of(
-            "DELETE_VALUES", f"row {place} deletes, and {', '.join(given)} has a value; nothing was sent", path=given[0],
-            new=show_literal(row[lower_name(given[0])]), allowed="NULL, or no AS DELETE",
+            "DELETE_VALUES", f"row {place} deletes, and {', '.join(named)} has a value; nothing was sent", path=named[0],
+            new=show_literal(row[lower_name(named[0])]), allowed="NULL, or no AS DELETE",
         )  # fmt: skip
 
 
@@ -265,44 +265,44 @@ def _time(row: Row, schema: RecordSchema, place: int) -> int:
     """Return the time of a record in ms since the epoch; 0 is now."""
     for name, literal in _own(row, schema, *TIMESTAMPS):
         if type(literal) is int:
-            found = literal
+            time = literal
         else:
             instant: datetime = _cast(literal, Column(name, Scalar("timestamp")), place)
-            found = int(instant.timestamp() * 1_000)
-        if not 0 < found < 1 << 62:
+            time = int(instant.timestamp() * 1_000)
+        if not 0 < time < 1 << 62:
             kind = Scalar("timestamp")
             raise _unfit(UnfitLiteralError(name, literal, kind, "a record's time is after 1970-01-01"), place)
-        return found
+        return time
     return 0
 
 
 def _partition(row: Row, schema: RecordSchema, place: int) -> int:
     for name, literal in _own(row, schema, PARTITION):
-        found: int = _cast(literal, Column(name, Scalar("int32")), place)
-        if found < 0:
+        partition: int = _cast(literal, Column(name, Scalar("int32")), place)
+        if partition < 0:
             raise _unfit(UnfitLiteralError(name, literal, Scalar("int32"), "partitions are 0 and up"), place)
-        return found
+        return partition
     return ANY
 
 
 def _headers(schema: RecordSchema, row: Row, place: int) -> Headers:
     """Return the headers of a record: of columns of one header, and of those of all headers."""
-    found: list[tuple[str, bytes]] = []
+    headers: list[tuple[str, bytes]] = []
     for column in schema.source.columns:
         literal = row.get(lower_name(column.name))
         if column.role == "header" and column.header and literal is not None:
-            found.append((column.header, _cast(literal, Column(column.name, HEADER_TYPES["header"]), place)))
+            headers.append((column.header, _cast(literal, Column(column.name, HEADER_TYPES["header"]), place)))
         elif column.role == "header" and literal is not None:
-            found += _list_headers(column.name, literal, place)
+            headers += _list_headers(column.name, literal, place)
     for name, literal in _own(row, schema, HEADERS):
-        found += _list_headers(name, literal, place)
-    for header, _ in found:
+        headers += _list_headers(name, literal, place)
+    for header, _ in headers:
         if header in HEADER_OF.values():
             raise Invalid.of(
                 "HEADER_RESERVED", f"the header {header} says the schema of a record, and is set with FRAMING = 'header'",
                 path=HEADERS, new=header, allowed="another name",
             )  # fmt: skip
-    return tuple(found)
+    return tuple(headers)
 
 
 def _list_headers(name: str, literal: SqlLiteral, place: int) -> list[tuple[str, bytes]]:

@@ -50,58 +50,58 @@ def make_selection(
     """Return the selection of a statement. Raises `Invalid` for a column that there is not, and a value that does not fit it."""
     names = {lower_name(one.name): one.name for one in source.columns}
     pseudo = {name: name for name in PSEUDO_COLUMNS if name not in names and name != "_schema_id"}
-    known = names | pseudo
+    columns_by_key = names | pseudo
     chosen = statement.columns or tuple(names.values())
-    columns = tuple(known[_find(name, known, source)] for name in chosen)
+    columns = tuple(columns_by_key[_find(name, columns_by_key, source)] for name in chosen)
     kinds = {lower_name(one.name): read_sql_type(parse_column_type(one.type), types.get) for one in source.columns}
     conditions = []
-    for one in statement.conditions:
-        key = _find(one.column, known, source)
+    for condition in statement.conditions:
+        key = _find(condition.column, columns_by_key, source)
         kind = kinds.get(key, PSEUDO_TYPES.get(key))
         if not isinstance(kind, Scalar | DecimalType):
             raise Invalid.of(
-                "CONDITION_REFUSED", f"{one.column} has parts, and a condition compares one value", path="/sql", new=one.column,
+                "CONDITION_REFUSED", f"{condition.column} has parts, and a condition compares one value", path="/sql", new=condition.column,
                 allowed="a column of numbers, texts, bytes, times or booleans",
             )  # fmt: skip
         try:
-            conditions.append((key, cast_literal(one.value, kind, known[key])))
-        except UnfitLiteralError as wrong:
+            conditions.append((key, cast_literal(condition.value, kind, columns_by_key[key])))
+        except UnfitLiteralError as error:
             raise Invalid.of(
-                "VALUE_UNFIT", str(wrong), path=wrong.path, old=wrong.type, new=wrong.shown, allowed=wrong.type
-            ) from wrong
+                "VALUE_UNFIT", str(error), path=error.path, old=error.type, new=error.shown, allowed=error.type
+            ) from error
     return RecordSelection(columns, tuple(conditions))
 
 
-def _find(name: str, known: Mapping[str, str], source: Source) -> str:
+def _find(name: str, columns_by_key: Mapping[str, str], source: Source) -> str:
     key = lower_name(name)
-    if key in known:
+    if key in columns_by_key:
         return key
-    near = get_close_matches(key, known, 1)
-    hint = f"did you mean {known[near[0]]}?" if near else f"one of {', '.join(known.values())}"
+    near = get_close_matches(key, columns_by_key, 1)
+    hint = f"did you mean {columns_by_key[near[0]]}?" if near else f"one of {', '.join(columns_by_key.values())}"
     raise Invalid.of("COLUMN_UNKNOWN", f"{source.name} has no column {name}", path="/sql", new=name, allowed=hint)
 
 
-def equals(cell: Any, wanted: Any) -> bool:
+def equals(cell: Any, literal: Any) -> bool:
     """Return whether a decoded value is the one that a literal means; null equals nothing."""
-    if cell is None or wanted is None:
+    if cell is None or literal is None:
         return False
-    compare = _COMPARED.get(type(wanted), lambda one, other: bool(one == other))
+    compare = _COMPARED.get(type(literal), lambda one, other: bool(one == other))
     try:
-        return compare(cell, wanted)
+        return compare(cell, literal)
     except (ValueError, TypeError, InvalidOperation, binascii.Error):
         return False
 
 
-def _same_instant(cell: Any, wanted: datetime) -> bool:
-    found = datetime.fromisoformat(str(cell))
-    return (found.replace(tzinfo=UTC) if found.tzinfo is None else found) == (
-        wanted.replace(tzinfo=UTC) if wanted.tzinfo is None else wanted
+def _same_instant(cell: Any, instant: datetime) -> bool:
+    cell_instant = datetime.fromisoformat(str(cell))
+    return (cell_instant.replace(tzinfo=UTC) if cell_instant.tzinfo is None else cell_instant) == (
+        instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant
     )
 
 
-def _same_bytes(cell: Any, wanted: bytes) -> bool:
+def _same_bytes(cell: Any, data: bytes) -> bool:
     text = str(cell)
-    return text == wanted.decode("latin-1") or base64.b64decode(text, validate=True) == wanted
+    return text == data.decode("latin-1") or base64.b64decode(text, validate=True) == data
 
 
 _COMPARED: Mapping[type, Callable[[Any, Any], bool]] = {

@@ -65,22 +65,22 @@ def read_side(
     if own.pin is None:
         return RecordSide(part, own, columns, whole=True)
     pin = own.pin
-    found: SchemaFound = yield from request_answer(GetSchema(pin.schema_id, Subject(pin.context, "")))
+    schema: SchemaFound = yield from request_answer(GetSchema(pin.schema_id, Subject(pin.context, "")))
     within = Subject(pin.context, pin.subject)
-    resolved = yield from resolve_schema(found.format, found.text, found.references, within, imports=found.imports)
+    resolved = yield from resolve_schema(schema.format, schema.text, schema.references, within, imports=schema.imports)
     try:
-        known = RegisteredSchema(
-            pin.schema_id, pin.subject, 0, found.format, parse_resolved(resolved), meaning=resolved, guid=found.guid,
+        registered = RegisteredSchema(
+            pin.schema_id, pin.subject, 0, schema.format, parse_resolved(resolved), meaning=resolved, guid=schema.guid,
             ordinal=pin.ordinal,
         )  # fmt: skip
-        decoded = derive_decoded_columns(resolved, message=own.full_name if found.format == "PROTOBUF" else "")
-    except (InvalidSchemaError, PlanError) as wrong:
-        raise Invalid.of("SOURCE_SCHEMA", f"the schema of the {part} can't be used: {wrong}", path="/sql") from wrong
+        decoded = derive_decoded_columns(resolved, message=own.full_name if schema.format == "PROTOBUF" else "")
+    except (InvalidSchemaError, PlanError) as error:
+        raise Invalid.of("SOURCE_SCHEMA", f"the schema of the {part} can't be used: {error}", path="/sql") from error
     encoding_id = 0
     if own.framing == PRAVEGA and writes:
         assigned = yield from request_answer(AssignEncoding(within, pin.ordinal, NO_CODEC))
         encoding_id = assigned.encoding_id
-    return RecordSide(part, own, columns, known, decoded, decoded.whole, encoding_id)
+    return RecordSide(part, own, columns, registered, decoded, decoded.whole, encoding_id)
 
 
 def _column(column: SourceColumn, types: Mapping[str, SqlType]) -> Column:
@@ -108,16 +108,16 @@ def make_encoder(side: RecordSide) -> Encode:
     return encode
 
 
-def _frame(side: RecordSide, known: RegisteredSchema, writer: PayloadWriter) -> tuple[bytes, Headers]:
+def _frame(side: RecordSide, registered: RegisteredSchema, writer: PayloadWriter) -> tuple[bytes, Headers]:
     """Return what stands before payloads, and the headers beside them."""
     framing = side.source_part.framing
     if framing == "header":
-        return b"", ((HEADER_OF[side.part], encode_guid(known.guid) + writer.head),)
+        return b"", ((HEADER_OF[side.part], encode_guid(registered.guid) + writer.head),)
     if framing == "prefix":
-        return encode_id(known.schema_id) + writer.head, ()
+        return encode_id(registered.schema_id) + writer.head, ()
     if framing == PRAVEGA:
         return encode_encoding(side.encoding_id), ()
-    front = HEADS[framing](known) if framing in HEADS else None
+    front = HEADS[framing](registered) if framing in HEADS else None
     if front is None:
-        raise BadValueError(f"the framing {framing} has no frames for schemas of {known.format}")
+        raise BadValueError(f"the framing {framing} has no frames for schemas of {registered.format}")
     return front + writer.head, ()

@@ -91,8 +91,11 @@ def read_selected(
     """Return the selected rows. Raises `NoTableError`, and `NeedsSparkError` where no Spark is given."""
     from treaty.arrow import delta_log, delta_rows  # noqa: PLC0415 (pyarrow is an extra, and large)
 
-    wanted = {lower_name(name): name for name in selection.columns}
-    names = [*wanted.values(), *dict.fromkeys(name for name, _ in selection.conditions if name not in wanted)]
+    names_by_key = {lower_name(name): name for name in selection.columns}
+    names = [
+        *names_by_key.values(),
+        *dict.fromkeys(name for name, _ in selection.conditions if name not in names_by_key),
+    ]
     try:
         if place.reads_batch:
             rows = delta_rows.read_batch(folder, names, writer_of(source), place.batch)
@@ -106,7 +109,9 @@ def read_selected(
         number = version if version >= 0 else delta_log.newest_version(folder)
         frame = spark.read.format("delta").option("versionAsOf", number).load(str(folder)).select(*map(_quote, names))
         rows = delta_rows.DeltaRows(frame.toArrow(), number, needed=str(reason))
-    return delta_rows.keep(rows, [*wanted.values()], _mask(rows.table, selection) if selection.conditions else None)
+    return delta_rows.keep(
+        rows, [*names_by_key.values()], _mask(rows.table, selection) if selection.conditions else None
+    )
 
 
 def writer_of(source: Source) -> str:

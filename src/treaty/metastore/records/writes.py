@@ -36,14 +36,14 @@ def insert(statement: InsertStatement, *, dry_run: bool) -> Exchange[tuple[str, 
 
 def update(statement: UpdateStatement, *, dry_run: bool) -> Exchange[tuple[str, str]]:
     """Write the row of an UPDATE, as `insert` does."""
-    made: MakeRows = lambda schema: [update_row(schema, statement.values, statement.conditions)]  # noqa: E731 (typed)
-    return (yield from _write(statement.name, made, dry_run=dry_run))
+    make_rows: MakeRows = lambda schema: [update_row(schema, statement.values, statement.conditions)]  # noqa: E731 (typed)
+    return (yield from _write(statement.name, make_rows, dry_run=dry_run))
 
 
 def delete(statement: DeleteStatement, *, dry_run: bool) -> Exchange[tuple[str, str]]:
     """Write the tombstone of a DELETE, as `insert` does."""
-    made: MakeRows = lambda schema: [delete_row(schema, statement.conditions)]  # noqa: E731 (typed)
-    return (yield from _write(statement.name, made, dry_run=dry_run, delete=True))
+    make_rows: MakeRows = lambda schema: [delete_row(schema, statement.conditions)]  # noqa: E731 (typed)
+    return (yield from _write(statement.name, make_rows, dry_run=dry_run, delete=True))
 
 
 def _write(name: str, make_rows: MakeRows, *, dry_run: bool, delete: bool = False) -> Exchange[tuple[str, str]]:
@@ -56,8 +56,8 @@ def _write(name: str, make_rows: MakeRows, *, dry_run: bool, delete: bool = Fals
 
 def read_schema(name: str, *, dry_run: bool = False) -> Exchange[RecordSchema]:
     """Return what the records of a source are made of, for who may insert. Raises the registry's refusals."""
-    found: SourceFound = yield from request_answer(GetDestination(name))
-    source = found.source
+    destination: SourceFound = yield from request_answer(GetDestination(name))
+    source = destination.source
     types = yield from read_user_types(parse_column_type(column.type) for column in source.columns)
     key = yield from read_side(source, "key", types.expanded, writes=not dry_run)
     value = yield from read_side(source, "value", types.expanded, writes=not dry_run)

@@ -107,9 +107,9 @@ def _read_set_of(cursor: StatementCursor, kind: str, name: str) -> SqlStatement:
         cursor.need_sign("=")
         return CommentStatement(kind, name, cursor.read_string())
     cursor.take("TBLPROPERTIES")
-    given = read_properties(cursor)
-    refuse_unalterable(cursor, given)
-    return SetPropertiesStatement(kind, name, pairs_of(given))
+    properties = read_properties(cursor)
+    refuse_unalterable(cursor, properties)
+    return SetPropertiesStatement(kind, name, pairs_of(properties))
 
 
 # ---------------------------------------------------------------------------------------------------------------- DROP

@@ -90,7 +90,7 @@ def _read_source(
         columns = read_columns(cursor, kind)
     else:
         cursor.take_sign("(")
-    comment, given = _read_options(cursor)
+    comment, written = _read_options(cursor)
     if cursor.following.text == "=" and canonical_names(cursor.token.text):
         word = cursor.token.text
         cursor.fail(
@@ -104,26 +104,26 @@ def _read_source(
         kind = kind or _streaming_kind(cursor, columns, first)
     else:
         cursor.need_end()
-        refuse_query_properties(cursor, given)
+        refuse_query_properties(cursor, written)
         kind = kind or ("TABLE" if any(one.role == "key" for one in columns) else "STREAM")
-    properties = defaults_for(pairs_of(given), settings, query=bool(body))
+    properties = defaults_for(pairs_of(written), settings, query=bool(body))
     return CreateSourceStatement(kind, name, columns, properties, body, comment, or_replace, if_not_exists, final)
 
 
 def _read_options(cursor: StatementCursor) -> tuple[str, GivenProperties]:
     """Read COMMENT and WITH or TBLPROPERTIES, in any order."""
     comment = ""
-    given: GivenProperties = {}
+    properties: GivenProperties = {}
     while True:
         if not comment and cursor.take("COMMENT"):
             comment = cursor.read_string()
-        elif not given and cursor.take_any("WITH", "TBLPROPERTIES"):
-            given = read_properties(cursor)
+        elif not properties and cursor.take_any("WITH", "TBLPROPERTIES"):
+            properties = read_properties(cursor)
         elif cursor.token.keyword in _OF_SPARK:
             word = cursor.token.keyword
             cursor.fail("SYNTAX", f"{word} of Spark is no clause here", hint=_OF_SPARK[word], expected=("WITH", "AS"))
         else:
-            return comment, given
+            return comment, properties
 
 
 def _streaming_kind(cursor: StatementCursor, columns: tuple[HeadColumn, ...], first: int) -> str:

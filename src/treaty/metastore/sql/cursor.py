@@ -58,9 +58,9 @@ class StatementCursor:
 
     def take(self, *words: str) -> bool:
         """Read these keywords if all of them come next, and say whether they did."""
-        seen = self.sees(*words)
-        self.at += len(words) * seen
-        return seen
+        is_next = self.sees(*words)
+        self.at += len(words) * is_next
+        return is_next
 
     def take_any(self, *words: str) -> str:
         """Read the keyword that comes next if it is one of these, and return it, else the empty string."""
@@ -82,9 +82,9 @@ class StatementCursor:
     def take_sign(self, sign: str) -> bool:
         """Read this sign if it comes next, and say whether it did."""
         self._expect(f"'{sign}'")
-        taken = self.token.kind == "sign" and self.token.text == sign
-        self.at += taken
-        return taken
+        is_next = self.token.kind == "sign" and self.token.text == sign
+        self.at += is_next
+        return is_next
 
     def need_sign(self, sign: str) -> None:
         """Read this sign."""

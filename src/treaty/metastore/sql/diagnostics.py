@@ -112,8 +112,8 @@ class LineIndex:
         return line, offset - self._starts[line - 1] + 1
 
 
-def nearest_word(word: str, known: "tuple[str, ...]") -> str:
+def nearest_word(word: str, words: "tuple[str, ...]") -> str:
     """Return the known word that is most like this one, or the empty string."""
     if len(word) > WORD_LENGTH:
         return ""
-    return next(iter(get_close_matches(word.upper(), known, 1, 0.6)), "")
+    return next(iter(get_close_matches(word.upper(), words, 1, 0.6)), "")

@@ -125,8 +125,8 @@ def read_column(cursor: StatementCursor, kind: str) -> HeadColumn:
             return HeadColumn(name, column_type, role, header, nullable, comment)
 
 
-def _check_key_word(cursor: StatementCursor, kind: str, wanted: str, token: SqlToken) -> None:
-    if kind and kind != wanted:
+def _check_key_word(cursor: StatementCursor, kind: str, expected: str, token: SqlToken) -> None:
+    if kind and kind != expected:
         word = "KEY" if kind == "STREAM" else "PRIMARY KEY"
         message = f"a key of a {kind} is {word}"
         end = cursor.tokens[cursor.at - 1].end
@@ -139,7 +139,7 @@ def _check_key_word(cursor: StatementCursor, kind: str, wanted: str, token: SqlT
 def read_properties(cursor: StatementCursor) -> GivenProperties:
     """Read properties in parentheses: ``(name = value, …)``. Names and values that are not allowed are noted as errors."""
     cursor.need_sign("(")
-    given: GivenProperties = {}
+    properties: GivenProperties = {}
     count = 0
     while True:
         count += 1
@@ -148,24 +148,24 @@ def read_properties(cursor: StatementCursor) -> GivenProperties:
             cursor.fail("TOO_MANY_PROPERTIES", message, hint="each once")
         first = cursor.at
         try:
-            _read_property(cursor, given)
+            _read_property(cursor, properties)
             cursor.need_separator()
         except StatementError as error:
             cursor.note(error)
             cursor.skip_entry(first)
         if cursor.take_sign(")"):
-            return given
+            return properties
         cursor.need_sign(",")
 
 
-def _read_property(cursor: StatementCursor, given: GivenProperties) -> None:
+def _read_property(cursor: StatementCursor, properties: GivenProperties) -> None:
     token, word = cursor.token, read_property_name(cursor)
     names = known_property(cursor, word, token)
     cursor.need_sign("=")
     value_token, value = cursor.token, read_property_value(cursor)
     for name in names:
-        if name in given:
-            other = given[name][1].label
+        if name in properties:
+            other = properties[name][1].label
             message = (
                 f"the property {word} is there twice"
                 if other.upper() == word.upper()
@@ -177,7 +177,7 @@ def _read_property(cursor: StatementCursor, given: GivenProperties) -> None:
         canonical = check_value(cursor, name, value, value_token)
         if canonical is None:
             return
-        given[name] = (canonical, token)
+        properties[name] = (canonical, token)
 
 
 def read_property_name(cursor: StatementCursor) -> str:
@@ -232,43 +232,49 @@ def read_property_value(cursor: StatementCursor) -> str:
 
 def check_value(cursor: StatementCursor, name: str, value: str, token: SqlToken) -> str | None:
     """Return the canonical value; one that is not allowed is noted, and is None."""
-    known = PROPERTIES[name]
-    canonical = known.read(value)
+    known_property = PROPERTIES[name]
+    canonical = known_property.read(value)
     if canonical is None:
-        way = (known.ways or {}).get(value.upper(), "")
-        near = nearest_word(value, tuple(word.upper() for word in known.allowed if " " not in word))
+        way = (known_property.ways or {}).get(value.upper(), "")
+        near = nearest_word(value, tuple(word.upper() for word in known_property.allowed if " " not in word))
         hint = way or (f"did you mean {near}?" if near else "")
-        shown = f"{value[:100]}…" if len(value) > 100 else value
-        message = f"{name} takes no '{shown}'"
-        cursor.report("PROPERTY_VALUE", message, token, hint=hint or " or ".join(known.allowed), expected=known.allowed)
+        short_value = f"{value[:100]}…" if len(value) > 100 else value
+        message = f"{name} takes no '{short_value}'"
+        cursor.report(
+            "PROPERTY_VALUE",
+            message,
+            token,
+            hint=hint or " or ".join(known_property.allowed),
+            expected=known_property.allowed,
+        )
     return canonical
 
 
-def pairs_of(given: GivenProperties) -> Pairs:
+def pairs_of(properties: GivenProperties) -> Pairs:
     """Return names and values in their order."""
-    return tuple((name, value) for name, (value, _) in given.items())
+    return tuple((name, value) for name, (value, _) in properties.items())
 
 
-def refuse_query_properties(cursor: StatementCursor, given: GivenProperties) -> None:
+def refuse_query_properties(cursor: StatementCursor, properties: GivenProperties) -> None:
     """Note the properties that belong to sources with a query, for one without."""
-    for name, (_, token) in given.items():
+    for name, (_, token) in properties.items():
         if PROPERTIES[name].query:
             message = f"{name} is a property of a query, and this source has none"
             cursor.report("PROPERTY_MISPLACED", message, token, hint="AS with a query, or leave it out")
 
 
-def refuse_unalterable(cursor: StatementCursor, given: GivenProperties) -> None:
+def refuse_unalterable(cursor: StatementCursor, properties: GivenProperties) -> None:
     """Note the properties that ALTER … SET does not change."""
-    for name, (_, token) in given.items():
+    for name, (_, token) in properties.items():
         if not PROPERTIES[name].alterable:
             message = f"ALTER does not change {name}"
             allowed = tuple(word for word, known in PROPERTIES.items() if known.alterable)
             cursor.report("PROPERTY_MISPLACED", message, token, hint="CREATE OR REPLACE", expected=allowed)
 
 
-def keep_topic_properties(cursor: StatementCursor, given: GivenProperties) -> tuple[int, int]:
+def keep_topic_properties(cursor: StatementCursor, properties: GivenProperties) -> tuple[int, int]:
     """Return PARTITIONS and REPLICAS, 0 where they are missing; all others are noted."""
-    for name, (_, token) in given.items():
+    for name, (_, token) in properties.items():
         if name not in TOPIC_PROPERTIES:
             cursor.report(
                 "PROPERTY_MISPLACED",
@@ -277,5 +283,5 @@ def keep_topic_properties(cursor: StatementCursor, given: GivenProperties) -> tu
                 hint="leave it out",
                 expected=TOPIC_PROPERTIES,
             )
-    partitions, replicas = (int(given[name][0]) if name in given else 0 for name in TOPIC_PROPERTIES)
+    partitions, replicas = (int(properties[name][0]) if name in properties else 0 for name in TOPIC_PROPERTIES)
     return partitions, replicas

@@ -107,73 +107,82 @@ def _conditions(conditions: Iterable[ColumnCondition]) -> str:
     return " AND ".join(f"{_name(one.column)} {one.operator} {print_literal(one.value)}" for one in conditions)
 
 
-def _drop(one: s.DropSourceStatement) -> str:
-    digest = f" DIGEST {print_text(one.digest)}" if one.digest else ""
-    more = f" CASCADE{digest}" * one.cascade + " DELETE TOPIC" * one.delete_topic
-    return f"DROP {one.kind or 'STREAMING TABLE'}{' IF EXISTS' * one.if_exists} {_name(one.name)}{more}"
+def _drop(statement: s.DropSourceStatement) -> str:
+    digest = f" DIGEST {print_text(statement.digest)}" if statement.digest else ""
+    more = f" CASCADE{digest}" * statement.cascade + " DELETE TOPIC" * statement.delete_topic
+    return (
+        f"DROP {statement.kind or 'STREAMING TABLE'}{' IF EXISTS' * statement.if_exists} {_name(statement.name)}{more}"
+    )
 
 
-def _type(one: s.CreateTypeStatement) -> str:
-    comment = f" COMMENT {print_text(one.comment)}" if one.comment else ""
-    exists = " IF NOT EXISTS" * one.if_not_exists
-    return f"CREATE TYPE{exists} {_name(one.name)} AS {print_column_type(one.type)}{comment}"
+def _type(statement: s.CreateTypeStatement) -> str:
+    comment = f" COMMENT {print_text(statement.comment)}" if statement.comment else ""
+    exists = " IF NOT EXISTS" * statement.if_not_exists
+    return f"CREATE TYPE{exists} {_name(statement.name)} AS {print_column_type(statement.type)}{comment}"
 
 
-def _show(one: s.ShowStatement) -> str:
-    of = f" OF {_name(one.of)}" if one.of else ""
-    return f"SHOW {one.subject}{of}{' RECURSIVE' * one.recursive}{' EXTENDED' * one.extended}"
+def _show(statement: s.ShowStatement) -> str:
+    of = f" OF {_name(statement.of)}" if statement.of else ""
+    return f"SHOW {statement.subject}{of}{' RECURSIVE' * statement.recursive}{' EXTENDED' * statement.extended}"
 
 
-def _explain(one: s.ExplainStatement) -> str:
-    if one.statement is not None and one.compare is not None:
+def _explain(statement: s.ExplainStatement) -> str:
+    if statement.statement is not None and statement.compare is not None:
         start, end = (
-            word if word in {EARLIEST, LATEST} else print_text(word) for word in (one.compare.start, one.compare.end)
+            word if word in {EARLIEST, LATEST} else print_text(word)
+            for word in (statement.compare.start, statement.compare.end)
         )
-        return f"EXPLAIN REPLACE COMPARE FROM {start} TO {end} {_create(one.statement)}"
-    if one.statement is not None:
-        return f"EXPLAIN {_create(one.statement)}"
-    return f"EXPLAIN {_name(one.name)}" if one.name else f"EXPLAIN {one.body}{' EMIT FINAL' * one.final}"
+        return f"EXPLAIN REPLACE COMPARE FROM {start} TO {end} {_create(statement.statement)}"
+    if statement.statement is not None:
+        return f"EXPLAIN {_create(statement.statement)}"
+    return (
+        f"EXPLAIN {_name(statement.name)}"
+        if statement.name
+        else f"EXPLAIN {statement.body}{' EMIT FINAL' * statement.final}"
+    )
 
 
-def _select(one: s.SelectStatement) -> str:
-    where = f" WHERE {_conditions(one.conditions)}" if one.conditions else ""
-    terms = ", ".join(f"{_name(term.column)}{' DESC' * term.descending}" for term in one.order)
+def _select(statement: s.SelectStatement) -> str:
+    where = f" WHERE {_conditions(statement.conditions)}" if statement.conditions else ""
+    terms = ", ".join(f"{_name(term.column)}{' DESC' * term.descending}" for term in statement.order)
     order = f" ORDER BY {terms}" if terms else ""
-    limit = f" LIMIT {one.limit}" if one.limit >= 0 else ""
-    return f"SELECT {_names(one.columns) or '*'} FROM treaty.{one.table}{where}{order}{limit}"  # noqa: S608 (names are quoted)
+    limit = f" LIMIT {statement.limit}" if statement.limit >= 0 else ""
+    return f"SELECT {_names(statement.columns) or '*'} FROM treaty.{statement.table}{where}{order}{limit}"  # noqa: S608 (names are quoted)
 
 
-def _select_records(one: s.SelectRecordsStatement) -> str:
-    where = f" WHERE {_conditions(one.conditions)}" if one.conditions else ""
-    return f"SELECT {_names(one.columns) or '*'} FROM STREAM {_name(one.name)}{where} LIMIT {one.limit}"  # noqa: S608 (names are quoted)
+def _select_records(statement: s.SelectRecordsStatement) -> str:
+    where = f" WHERE {_conditions(statement.conditions)}" if statement.conditions else ""
+    return (
+        f"SELECT {_names(statement.columns) or '*'} FROM STREAM {_name(statement.name)}{where} LIMIT {statement.limit}"  # noqa: S608 (names are quoted)
+    )
 
 
-def _select_rows(one: s.SelectRowsStatement) -> str:
-    where = f" WHERE {_conditions(one.conditions)}" if one.conditions else ""
-    version = f" AS OF VERSION {one.version}" if one.version >= 0 else ""
-    time = f" AS OF TIMESTAMP {print_text(one.time)}" if one.time else ""
-    limit = f" LIMIT {one.limit}" if one.limit >= 0 else ""
-    return f"SELECT {_names(one.columns) or '*'} FROM TABLE {_name(one.name)}{where}{version}{time}{limit}"  # noqa: S608 (names are quoted)
+def _select_rows(statement: s.SelectRowsStatement) -> str:
+    where = f" WHERE {_conditions(statement.conditions)}" if statement.conditions else ""
+    version = f" AS OF VERSION {statement.version}" if statement.version >= 0 else ""
+    time = f" AS OF TIMESTAMP {print_text(statement.time)}" if statement.time else ""
+    limit = f" LIMIT {statement.limit}" if statement.limit >= 0 else ""
+    return f"SELECT {_names(statement.columns) or '*'} FROM TABLE {_name(statement.name)}{where}{version}{time}{limit}"  # noqa: S608 (names are quoted)
 
 
-def _print(one: s.PrintStatement) -> str:
-    limit = f" LIMIT {one.limit}" if one.limit >= 0 else ""
-    interval = f" INTERVAL {one.interval}" if one.interval > 1 else ""
-    return f"PRINT {print_text(one.name)}{' FROM BEGINNING' * one.from_beginning}{interval}{limit}"
+def _print(statement: s.PrintStatement) -> str:
+    limit = f" LIMIT {statement.limit}" if statement.limit >= 0 else ""
+    interval = f" INTERVAL {statement.interval}" if statement.interval > 1 else ""
+    return f"PRINT {print_text(statement.name)}{' FROM BEGINNING' * statement.from_beginning}{interval}{limit}"
 
 
-def _assert_schema(one: s.AssertSchemaStatement) -> str:
-    subject = f" SUBJECT {print_text(one.subject)}" if one.subject else ""
-    number = f" ID {one.schema_id}" if one.schema_id else ""
-    return f"ASSERT{'' if one.exists else ' NOT EXISTS'} SCHEMA{subject}{number}{_timeout(one.timeout)}"
+def _assert_schema(statement: s.AssertSchemaStatement) -> str:
+    subject = f" SUBJECT {print_text(statement.subject)}" if statement.subject else ""
+    number = f" ID {statement.schema_id}" if statement.schema_id else ""
+    return f"ASSERT{'' if statement.exists else ' NOT EXISTS'} SCHEMA{subject}{number}{_timeout(statement.timeout)}"
 
 
-def _assert_topic(one: s.AssertTopicStatement) -> str:
-    numbers = [("PARTITIONS", one.partitions), ("REPLICAS", one.replicas)]
+def _assert_topic(statement: s.AssertTopicStatement) -> str:
+    numbers = [("PARTITIONS", statement.partitions), ("REPLICAS", statement.replicas)]
     listed = ", ".join(f"{name} = {number}" for name, number in numbers if number)
     clause = f" WITH ({listed})" if listed else ""
-    topic = print_text(one.topic)
-    return f"ASSERT{'' if one.exists else ' NOT EXISTS'} TOPIC {topic}{clause}{_timeout(one.timeout)}"
+    topic = print_text(statement.topic)
+    return f"ASSERT{'' if statement.exists else ' NOT EXISTS'} TOPIC {topic}{clause}{_timeout(statement.timeout)}"
 
 
 def _timeout(milliseconds: int) -> str:
@@ -185,23 +194,23 @@ def _timeout(milliseconds: int) -> str:
     return f" TIMEOUT {milliseconds} MILLISECONDS"
 
 
-def _insert(one: s.InsertStatement) -> str:
-    columns = f" ({_names(one.columns)})" if one.columns else ""
-    rows = ", ".join(f"({', '.join(map(print_literal, row))})" for row in one.rows)
-    return f"INSERT INTO {_name(one.name)}{columns} VALUES {rows}{' AS DELETE' * one.delete}"  # noqa: S608 (names are quoted)
+def _insert(statement: s.InsertStatement) -> str:
+    columns = f" ({_names(statement.columns)})" if statement.columns else ""
+    rows = ", ".join(f"({', '.join(map(print_literal, row))})" for row in statement.rows)
+    return f"INSERT INTO {_name(statement.name)}{columns} VALUES {rows}{' AS DELETE' * statement.delete}"  # noqa: S608 (names are quoted)
 
 
-def _update(one: s.UpdateStatement) -> str:
-    values = ", ".join(f"{_name(name)} = {print_literal(value)}" for name, value in one.values)
-    return f"UPDATE {_name(one.name)} SET {values} WHERE {_conditions(one.conditions)}"  # noqa: S608 (names are quoted)
+def _update(statement: s.UpdateStatement) -> str:
+    values = ", ".join(f"{_name(name)} = {print_literal(value)}" for name, value in statement.values)
+    return f"UPDATE {_name(statement.name)} SET {values} WHERE {_conditions(statement.conditions)}"  # noqa: S608 (names are quoted)
 
 
 def _alter(change: Callable[[Any], str]) -> Callable[[Any], str]:
     return lambda one: f"ALTER {one.kind} {_name(one.name)} {change(one)}"
 
 
-def _kind(one: Any) -> str:
-    return f"{one.kind} " if one.kind else ""
+def _kind(statement: Any) -> str:
+    return f"{statement.kind} " if statement.kind else ""
 
 
 _RESTARTS = {"ROLLBACK": "ROLLBACK {}", "RESET": "RESET CHECKPOINT {} KEEP DATA", "REFRESH": "REFRESH {} FULL"}

@@ -39,8 +39,8 @@ def _integer(low: int, high: int) -> ReadValue:
 
 
 def _choice(*words: str, **synonyms: str) -> ReadValue:
-    known = {word.upper(): word for word in words} | {word.upper(): stands for word, stands in synonyms.items()}
-    return lambda value: known.get(value.upper())
+    values = {word.upper(): word for word in words} | {word.upper(): stands for word, stands in synonyms.items()}
+    return lambda value: values.get(value.upper())
 
 
 _BOOLEAN = _choice("true", "false", skip="false", dead_letter="true")
@@ -64,11 +64,11 @@ _FROM_TIMESTAMP = re.compile(
 
 
 def _duration(value: str) -> str | None:
-    found = _DURATION.fullmatch(value.strip())
-    if found is None or not int(found[1]):
+    match = _DURATION.fullmatch(value.strip())
+    if match is None or not int(match[1]):
         return None
-    number = int(found[1])
-    return f"{number} {found[2].lower()}{'s' if number > 1 else ''}"
+    number = int(match[1])
+    return f"{number} {match[2].lower()}{'s' if number > 1 else ''}"
 
 
 def _start(value: str) -> str | None:
@@ -85,9 +85,9 @@ def _start(value: str) -> str | None:
 
 
 def _watermark(value: str) -> str | None:
-    found = _WATERMARK.fullmatch(value) if len(value) < NAME_LENGTH else None
-    delay = _duration(found[2]) if found else None
-    return f"{found[1]} DELAY OF INTERVAL {delay}" if found and delay else None
+    match = _WATERMARK.fullmatch(value) if len(value) < NAME_LENGTH else None
+    delay = _duration(match[2]) if match else None
+    return f"{match[1]} DELAY OF INTERVAL {delay}" if match and delay else None
 
 
 def _columns(value: str) -> str | None:
@@ -253,9 +253,9 @@ FOREIGN_PROPERTIES: Mapping[str, str] = {
 def find_refused(name: str) -> str:
     """Return the way round of a property that other systems have; empty where it is none of theirs."""
     word = re.sub("[-.]", "_", name).upper()
-    known = PROPERTIES_REFUSED.get(name.upper()) or FOREIGN_PROPERTIES.get(word, "")
-    if known or not word.startswith(("KSQL_", "PROPERTIES_", "SCAN_", "SINK_", "SPARK_", "DELTA_")):
-        return known
+    reason = PROPERTIES_REFUSED.get(name.upper()) or FOREIGN_PROPERTIES.get(word, "")
+    if reason or not word.startswith(("KSQL_", "PROPERTIES_", "SCAN_", "SINK_", "SPARK_", "DELTA_")):
+        return reason
     return _TUNING
 
 

@@ -94,9 +94,16 @@ def _read_bound(cursor: StatementCursor, word: str) -> str:
     return read_moment(cursor, f"COMPARE takes {word} or a time in ISO 8601") or word
 
 
-def _replacing(one: CreateSourceStatement) -> CreateSourceStatement:
+def _replacing(statement: CreateSourceStatement) -> CreateSourceStatement:
     return CreateSourceStatement(
-        one.kind, one.name, one.columns, one.properties, one.body, one.comment, or_replace=True, final=one.final
+        statement.kind,
+        statement.name,
+        statement.columns,
+        statement.properties,
+        statement.body,
+        statement.comment,
+        or_replace=True,
+        final=statement.final,
     )
 
 

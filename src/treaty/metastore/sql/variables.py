@@ -51,9 +51,9 @@ def replace_variables(
     for token in tokens:
         if "$" not in token.text:
             continue
-        for found in _VARIABLE.finditer(token.text):
-            first, last = token.start + found.start(), token.start + found.end()
-            value = _value(found, first, last, variables, errors)
+        for match in _VARIABLE.finditer(token.text):
+            first, last = token.start + match.start(), token.start + match.end()
+            value = _value(match, first, last, variables, errors)
             parts += (text[at:first], value)
             length += first - at
             starts += (length, length + len(value))
@@ -72,21 +72,21 @@ def replace_variables(
 
 
 def _value(
-    found: re.Match[str], first: int, last: int, variables: Mapping[str, str], errors: list[StatementError]
+    match: re.Match[str], first: int, last: int, variables: Mapping[str, str], errors: list[StatementError]
 ) -> str:
-    if len(found[1]) > 1:
-        return found[0][1:]
-    name = found[2] or ""
+    if len(match[1]) > 1:
+        return match[0][1:]
+    name = match[2] or ""
     if name in variables:
         return variables[name]
-    known = {word.upper(): word for word in variables} if len(errors) < _HINTS else {}
-    near = known.get(nearest_word(name, tuple(known)), "") if len(errors) < _HINTS else ""
+    names = {word.upper(): word for word in variables} if len(errors) < _HINTS else {}
+    near = names.get(nearest_word(name, tuple(names)), "") if len(errors) < _HINTS else ""
     hint = f"${{{near}}}, or " if near else "DEFINE it, or "
     message = f"the variable {name} is not defined" if name else "${ begins a variable, ${name}"
     errors.append(
         StatementError("VARIABLE_UNKNOWN", message, first, last, hint=f"{hint}$${{ for these signs themselves")
     )
-    return found[0]
+    return match[0]
 
 
 def escape_variables(text: str) -> str:

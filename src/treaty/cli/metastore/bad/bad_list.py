@@ -51,7 +51,7 @@ def list_(
       treaty bad list flights --files /data --reason UNKNOWN_ID
       treaty bad list orders.toml --limit 5 --json
     """  # noqa: D301 - click wants the control character
-    wanted = make_filter(reasons, schema_id, since)
+    row_filter = make_filter(reasons, schema_id, since)
     reading: Any = import_module("treaty.cli.metastore.bad.bad_report")  # needs the extra arrow, which --help does not
     with ExitStack() as resources:
         if is_pipeline(name):
@@ -62,9 +62,9 @@ def list_(
                     "a source is described by a registry: name it by --registry, or in TREATY_REGISTRY"
                 )
             place = find_root(files, root)
-            found = resources.enter_context(connection.open_registry(registry))
-            tables = find_tables(found, name, place)
-        reports = [reading.read_report(one, wanted, limit, with_replayed=with_replayed) for one in tables]
+            client = resources.enter_context(connection.open_registry(registry))
+            tables = find_tables(client, name, place)
+        reports = [reading.read_report(one, row_filter, limit, with_replayed=with_replayed) for one in tables]
     if as_json:
         screen.say_json(reports)
         return

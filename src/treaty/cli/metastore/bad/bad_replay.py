@@ -81,12 +81,12 @@ def replay(
       treaty bad replay flights --root /shared --reason UNKNOWN_ID --yes
       treaty bad replay orders.toml --yes --json
     """  # noqa: D301 - click wants the control character
-    wanted = make_filter(reasons, schema_id)
+    row_filter = make_filter(reasons, schema_id)
     if is_pipeline(name):
         describe_pipeline(name)
         if not dry_run:
             connection.confirm(f"Decode the bad rows of {name} again?", yes=yes)
-        sys.exit(run_replay(Path(name), registry, wanted, dry_run=dry_run, as_json=as_json))
+        sys.exit(run_replay(Path(name), registry, row_filter, dry_run=dry_run, as_json=as_json))
     if not registry:
         raise click.UsageError("a source is described by a registry: name it by --registry, or in TREATY_REGISTRY")
     files, root = options["files"], options["root"]
@@ -94,19 +94,19 @@ def replay(
     checkpoints = options["checkpoints"] or (
         root / SHARED_CHECKPOINTS if root is not None else place / ONCE_CHECKPOINTS
     )
-    with connection.open_registry(registry) as found:
-        tables = [one for one in find_tables(found, name, place) if _has_rows(one)]
+    with connection.open_registry(registry) as client:
+        tables = [one for one in find_tables(client, name, place) if _has_rows(one)]
         if not tables:
             screen.say_json([]) if as_json else screen.say(f"no bad rows of {name} are open", "green")
             return
         if not dry_run:
             connection.confirm(f"Decode the bad rows of {', '.join(one.origin for one in tables)} again?", yes=yes)
-        replays = _replay_sources(found, tables, place, checkpoints.resolve(), wanted, dry_run=dry_run, **options)
+        replays = _replay_sources(client, tables, place, checkpoints.resolve(), row_filter, dry_run=dry_run, **options)
     if as_json:
         screen.say_json([_members(one) for one in replays])
     else:
-        for one in replays:
-            _say_replay(one, dry_run=dry_run)
+        for source_replay in replays:
+            _say_replay(source_replay, dry_run=dry_run)
     sys.exit(1 if any(one.left for one in replays) else 0)
 
 
@@ -116,7 +116,7 @@ def _has_rows(table: BadTable) -> bool:
 
 
 def _replay_sources(
-    found: Connection, tables: list[BadTable], place: Path, checkpoints: Path, wanted: BadRowFilter, *, dry_run: bool, **options: Any
+    client: Connection, tables: list[BadTable], place: Path, checkpoints: Path, row_filter: BadRowFilter, *, dry_run: bool, **options: Any
 ) -> "list[SourceReplay]":  # fmt: skip
     clusters = read_clusters(options["clusters"])
     with needs_spark():
@@ -128,12 +128,12 @@ def _replay_sources(
 
     replays: list[SourceReplay] = []
     with show_tasks("replay", _open_spark(options, kafka=bool(clusters))) as spark:
-        starter = QueryStarter(spark, found.registry, place, str(checkpoints), clusters=clusters)
+        starter = QueryStarter(spark, client.registry, place, str(checkpoints), clusters=clusters)
         for table in tables:
             assert table.bad is not None, "a pipeline is replayed by itself"
             replayer = BadRowReplayer(starter, table.bad, partial(_say_step, table.name))
             try:
-                replays += replayer.run(wanted, dry_run=dry_run)
+                replays += replayer.run(row_filter, dry_run=dry_run)
             except (ReplayRunsError, PlanError) as error:
                 raise UnusableError(str(error)) from error
             except SPARK_ERRORS as error:
@@ -149,7 +149,7 @@ def _say_step(name: str, step: str) -> None:
 def _open_spark(options: dict[str, Any], *, kafka: bool) -> Iterator[Any]:
     from treaty.spark.session import is_running, session  # noqa: PLC0415 (pyspark is large)
 
-    others = is_running()
+    was_running = is_running()
     with needs_jvm():
         spark = session(
             "treaty bad replay", master=options["master"], memory=options["memory"], delta=True, kafka=kafka,
@@ -160,32 +160,32 @@ def _open_spark(options: dict[str, Any], *, kafka: bool) -> Iterator[Any]:
     try:
         yield spark
     finally:
-        if not others:
+        if not was_running:
             spark.stop()
 
 
-def _members(done: "SourceReplay") -> dict[str, Any]:
+def _members(source_replay: "SourceReplay") -> dict[str, Any]:
     results = [
         {"query": one.reader, "outcome": one.outcome, "code": one.code, "rows": one.rows, "message": one.message}
-        for one in done.counts
+        for one in source_replay.counts
     ]
-    good, bad = done.count("good"), done.count("bad")
-    return {"name": done.name, "replay": done.number, "rows": good + bad, "good": good, "bad": bad, "left": done.left, "results": results, "remedies": dict(done.remedies)}  # fmt: skip
+    good, bad = source_replay.count("good"), source_replay.count("bad")
+    return {"name": source_replay.name, "replay": source_replay.number, "rows": good + bad, "good": good, "bad": bad, "left": source_replay.left, "results": results, "remedies": dict(source_replay.remedies)}  # fmt: skip
 
 
-def _say_replay(done: "SourceReplay", *, dry_run: bool) -> None:
-    good, bad = done.count("good"), done.count("bad")
+def _say_replay(source_replay: "SourceReplay", *, dry_run: bool) -> None:
+    good, bad = source_replay.count("good"), source_replay.count("bad")
     if not good + bad:
-        screen.say(f"{done.name}: none of its open rows is meant", "green")
+        screen.say(f"{source_replay.name}: none of its open rows is meant", "green")
         return
-    head = "a replay would find" if dry_run else f"replay {done.number}:"
-    screen.say(f"{done.name}: {head} {screen.format_count(good + bad, 'row')}, {good:,} good now, {bad:,} bad still", "yellow" if done.left else "green")  # fmt: skip
-    for one in done.counts:
-        if one.reader:
-            screen.say(f"  {one.rows:,} {WORDS[one.outcome].format(reader=one.reader)}{f': {one.message}' if one.code and one.outcome == 'fails' else ''}")  # fmt: skip
-        elif one.outcome == "bad":
-            screen.say(f"  {one.rows:,} {one.code}: {one.message}")
-    for reader, statement in done.remedies:
+    head = "a replay would find" if dry_run else f"replay {source_replay.number}:"
+    screen.say(f"{source_replay.name}: {head} {screen.format_count(good + bad, 'row')}, {good:,} good now, {bad:,} bad still", "yellow" if source_replay.left else "green")  # fmt: skip
+    for counted in source_replay.counts:
+        if counted.reader:
+            screen.say(f"  {counted.rows:,} {WORDS[counted.outcome].format(reader=counted.reader)}{f': {counted.message}' if counted.code and counted.outcome == 'fails' else ''}")  # fmt: skip
+        elif counted.outcome == "bad":
+            screen.say(f"  {counted.rows:,} {counted.code}: {counted.message}")
+    for reader, statement in source_replay.remedies:
         screen.say(f"  {reader} needs all its rows again: treaty sql -e {shlex.quote(statement)}", "yellow")
-    if done.left:
-        screen.say(f"next: `treaty bad list {done.name.removesuffix('_bad')}` shows what is left", err=True)
+    if source_replay.left:
+        screen.say(f"next: `treaty bad list {source_replay.name.removesuffix('_bad')}` shows what is left", err=True)

@@ -10,9 +10,9 @@ from treaty.cli.terminal.source import UnusableError
 from treaty.plan.rows import ROW_ID, BadRowFilter
 
 
-def read_report(table: BadTable, wanted: BadRowFilter, limit: int, *, with_replayed: bool) -> dict[str, Any]:
+def read_report(table: BadTable, row_filter: BadRowFilter, limit: int, *, with_replayed: bool) -> dict[str, Any]:
     """What there is to say of a table of bad rows. Raises `UnusableError`."""
-    if wanted.since is not None and not (table.columns.found or table.columns.time):
+    if row_filter.since is not None and not (table.columns.found or table.columns.time):
         raise UnusableError(f'{table.name} has no times: --since needs keep = ["timestamp"] in {table.origin}')
     try:
         rows = read_rows(table)
@@ -21,9 +21,9 @@ def read_report(table: BadTable, wanted: BadRowFilter, limit: int, *, with_repla
     report = {"name": table.name, "origin": table.origin, "counts": [], "rows": [], "unfinished": table.list_unfinished() if table.bad else []}  # fmt: skip
     if rows is None:
         return report
-    listed = filter_rows(rows, wanted, table.columns)
-    shown = select_listed(listed, table.columns, with_replayed=with_replayed)
-    return report | {"counts": count_reasons(listed), "rows": [_row_members(one, table) for one in shown.slice(0, limit).to_pylist()]}  # fmt: skip
+    listed = filter_rows(rows, row_filter, table.columns)
+    selected = select_listed(listed, table.columns, with_replayed=with_replayed)
+    return report | {"counts": count_reasons(listed), "rows": [_row_members(one, table) for one in selected.slice(0, limit).to_pylist()]}  # fmt: skip
 
 
 def read_rows(table: BadTable) -> Any:

@@ -43,8 +43,8 @@ def add_options(*options: Decorator) -> Decorator:
     """Add several options to a command, in this order."""
 
     def add(command: Any) -> Any:
-        for one in reversed(options):
-            command = one(command)
+        for option in reversed(options):
+            command = option(command)
         return command
 
     return wraps(add)(add)
@@ -90,16 +90,16 @@ def find_root(files: Path | None, root: Path | None) -> Path:
     return files.resolve() if files is not None else (root or Path()).resolve() / DATA
 
 
-def find_tables(found: Connection, name: str, root: Path) -> list[BadTable]:
+def find_tables(client: Connection, name: str, root: Path) -> list[BadTable]:
     """Return the tables of bad rows of a source, of the sources that a query reads, or of all sources without a name. Raises `UnusableError`."""
-    queries, _ = read_feed(found)
+    queries, _ = read_feed(client)
     streams = [one.source for one in queries if one.source.query is None and one.source.origin]
     if name:
-        source = found.ask(DescribeSource(name)).answer.source
-        wanted = {key_of_name(source.name)}
+        source = client.ask(DescribeSource(name)).answer.source
+        source_keys = {key_of_name(source.name)}
         if source.query is not None:
-            wanted |= {key_of_name(read.source) for read in source.query.plan.reads}
-        streams = [one for one in streams if wanted & {key_of_name(one.name), key_of_name(one.origin)}]
+            source_keys |= {key_of_name(read.source) for read in source.query.plan.reads}
+        streams = [one for one in streams if source_keys & {key_of_name(one.name), key_of_name(one.origin)}]
         if not streams:
             raise UnusableError(_explain_none(source), "NO_BAD_ROWS")
     return [BadTable(one.name, one.origin, SOURCE_COLUMNS, _find_folder(one, root), one) for one in streams]
@@ -126,9 +126,11 @@ def describe_pipeline(file: str) -> BadTable:
 
     with needs_spark():
         described = read_file(Path(file))
-    kept = described.pipeline.keep
-    places: dict[str, str] = {name: name for name in ("topic", "partition", "offset") if name in kept}
-    columns = BadRowColumns(places or {name: name for name in kept}, "timestamp" if "timestamp" in kept else "")
+    kept_columns = described.pipeline.keep
+    places: dict[str, str] = {name: name for name in ("topic", "partition", "offset") if name in kept_columns}
+    columns = BadRowColumns(
+        places or {name: name for name in kept_columns}, "timestamp" if "timestamp" in kept_columns else ""
+    )
     return BadTable(described.pipeline.bad_table.place, file, columns, described=described)
 
 

@@ -52,9 +52,9 @@ def run_part(options: ServiceOptions, key_text: str, make_starter: "StarterMaker
     for number in (signal.SIGTERM, signal.SIGINT):  # a terminal sends them to all: the runner says what is to end
         signal.signal(number, signal.SIG_IGN)
     key, words = parse_key(key_text), RunnerWords(sys.stdin)
-    with connection.open_registry(options.registry) as found:
-        starter = make_starter(options, found.registry)
-        follower = FeedFollower(found.registry, lambda _: None)
+    with connection.open_registry(options.registry) as client:
+        starter = make_starter(options, client.registry)
+        follower = FeedFollower(client.registry, lambda _: None)
         hooks = PartHooks(starter, Semaphore(1), lambda _: None, lambda: words.is_alive)
         thread: PartThread | None = None
         with saying_status(lambda: None if thread is None else thread.status):

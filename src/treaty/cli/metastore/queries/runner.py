@@ -97,8 +97,10 @@ def command(
         if files is None:
             raise click.UsageError("--once reads and writes below a root: name it by --files ROOT")
         default = join_folder(root, "checkpoints") if root is not None else join_folder(files, CHECKPOINTS)
-        asked = ServiceOptions("once", checkpoints or default, files, registry, as_json=as_json, **_of_spark(options))
-        _run_once(asked, names)
+        service_options = ServiceOptions(
+            "once", checkpoints or default, files, registry, as_json=as_json, **_of_spark(options)
+        )
+        _run_once(service_options, names)
         return
     if root is None or files is None:
         raise click.UsageError("a runner keeps its checkpoints in a folder: name it by --root SHARED, or say --once")
@@ -106,8 +108,8 @@ def command(
         raise click.UsageError("--query goes with --once: a runner runs all queries, below --root")
     make_folder(files)
     name = options.pop("name") or default_name()
-    asked = ServiceOptions(name, root, files, registry, as_json=as_json, checkpoints=checkpoints, **options)
-    run_service(asked) if isolated_part is None else run_isolated(asked, isolated_part)
+    service_options = ServiceOptions(name, root, files, registry, as_json=as_json, checkpoints=checkpoints, **options)
+    run_service(service_options) if isolated_part is None else run_isolated(service_options, isolated_part)
 
 
 def _of_spark(options: dict[str, Any]) -> dict[str, Any]:
@@ -129,18 +131,18 @@ def _run_once(options: ServiceOptions, names: tuple[str, ...]) -> None:
         if not options.as_json:
             _say_report(report)
 
-    with connection.open_registry(options.registry) as found:
-        if not list_queries(found.registry):
+    with connection.open_registry(options.registry) as client:
+        if not list_queries(client.registry):
             screen.say_json([]) if options.as_json else screen.say("no query to run: CREATE … AS makes one", err=True)
             return
         with needs_jvm():
             spark = session(
                 "treaty runner", master=options.master, memory=options.memory, delta=True,
-                iceberg=options.iceberg or has_iceberg(found.registry), kafka=bool(clusters), settings=settings, verbose=is_verbose(),
+                iceberg=options.iceberg or has_iceberg(client.registry), kafka=bool(clusters), settings=settings, verbose=is_verbose(),
             )  # fmt: skip
         if not is_verbose():
             spark.sparkContext.setLogLevel("ERROR")
-        runner = OnceRunner(spark, found.registry, options.files, options.root, clusters, _say_note, _say_removed)
+        runner = OnceRunner(spark, client.registry, options.files, options.root, clusters, _say_note, _say_removed)
         fine = runner.run(add, names)
     if options.as_json:
         screen.say_json(

@@ -59,12 +59,12 @@ def run_service(options: ServiceOptions) -> None:
     make_folder(options.root)
     printer = _StatePrinter(as_json=options.as_json)
     with (
-        connection.open_registry(options.registry) as found,
+        connection.open_registry(options.registry) as client,
         end_with_spark(ending),
         end_by_signal(ending, silence_libraries),
     ):
         own = replace(options, master="local[1]", memory=OWN_HEAP) if options.isolate else options
-        starter = make_starter(own, found.registry, printer.say_note)
+        starter = make_starter(own, client.registry, printer.say_note)
         spark = starter.spark
         events = RunnerEvents(
             printer.say_state, printer.say_unreachable, printer.say_wait, printer.say_ready, printer.say_removed
@@ -109,9 +109,9 @@ def run_isolated(options: ServiceOptions, key: str) -> None:
 
 def read_settings(texts: Sequence[str]) -> dict[str, str]:
     """Return the settings of Spark that texts NAME=VALUE say. Raises `click.BadParameter`."""
-    wrong = next((one for one in texts if "=" not in one), None)
-    if wrong is not None:
-        raise click.BadParameter(f"{wrong!r} is not NAME=VALUE", param_hint="--conf")
+    malformed = next((one for one in texts if "=" not in one), None)
+    if malformed is not None:
+        raise click.BadParameter(f"{malformed!r} is not NAME=VALUE", param_hint="--conf")
     return dict(one.split("=", 1) for one in texts)
 
 

@@ -64,9 +64,9 @@ def watch(*, every: float, once: bool, addresses: tuple[str, ...], registry: str
       treaty query watch
       treaty query watch --once --json
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
+    with connection.open_registry(registry) as client:
         while True:
-            statuses = list(read_statuses(found, addresses))
+            statuses = list(read_statuses(client, addresses))
             if as_json:
                 screen.say(screen.json_text({"time": _now(), "queries": statuses}))
             else:
@@ -90,18 +90,18 @@ def errors(*, name: str, addresses: tuple[str, ...], registry: str, as_json: boo
     Examples:
       treaty query errors delays
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
+    with connection.open_registry(registry) as client:
         query = next(
-            (one for one in read_statuses(found, addresses) if key_of_name(one["name"]) == key_of_name(name)), None
+            (one for one in read_statuses(client, addresses) if key_of_name(one["name"]) == key_of_name(name)), None
         )
     if query is None:
         raise UnusableError(f"there is no query {name}; `treaty query watch --once` lists them")
-    wrong = query["state"] in {"WAITING", "RETRYING", "FAILED", NO_RUNNER}
+    is_troubled = query["state"] in {"WAITING", "RETRYING", "FAILED", NO_RUNNER}
     if as_json:
         screen.say_json(query)
     else:
         _say_errors(query)
-    if wrong:
+    if is_troubled:
         raise SystemExit(1)
 
 
@@ -128,14 +128,14 @@ def history(*, name: str, number: int | None, registry: str, as_json: bool) -> N
     """  # noqa: D301 - click wants the control character
     rows: Any = import_module("treaty.metastore.execution.history")
     exchange = rows.list_history(name) if number is None else rows.find_incarnation(name, number)
-    with connection.open_registry(registry) as found:
-        answer = run_exchange(found.registry, exchange)
+    with connection.open_registry(registry) as client:
+        answer = run_exchange(client.registry, exchange)
     listed = answer if number is None else [answer]
     if as_json:
         screen.say_json(listed if number is None else answer)
         return
-    for one in listed:
-        screen.say("\n".join(f"{word.replace('_', ' ')}: {value}" for word, value in one.items()) + "\n")
+    for incarnation in listed:
+        screen.say("\n".join(f"{word.replace('_', ' ')}: {value}" for word, value in incarnation.items()) + "\n")
 
 
 @command.command("files")
@@ -152,10 +152,10 @@ def files(*, addresses: tuple[str, ...], registry: str, as_json: bool) -> None:
     Examples:
       treaty query files
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        runners = read_feed(found)[1]
-    asked = [FedRunner("", 0, "", address) for address in addresses] or [*runners]
-    statuses, silent = ask_statuses(asked)
+    with connection.open_registry(registry) as client:
+        runners = read_feed(client)[1]
+    runners_asked = [FedRunner("", 0, "", address) for address in addresses] or [*runners]
+    statuses, silent = ask_statuses(runners_asked)
     leaving = [one for status in statuses for one in status.get("leaving", ())]
     if as_json:
         screen.say_json({"leaving": leaving, "silent": silent})
@@ -192,31 +192,33 @@ def release(*, runner: str, registry: str, as_json: bool) -> None:
     Examples:
       treaty query release host-1
     """  # noqa: D301 - click wants the control character
-    with connection.open_registry(registry) as found:
-        there = next((one for one in found.ask(ListQueries()).answer.runners if one.name == runner), None)
-        if there is None:
+    with connection.open_registry(registry) as client:
+        known_runner = next((one for one in client.ask(ListQueries()).answer.runners if one.name == runner), None)
+        if known_runner is None:
             raise UnusableError(f"no runner {runner} has a lease: SHOW QUERIES EXTENDED names those that have one")
         released = 0
-        while (answer := found.ask(ReleaseRunner(runner, there.epoch)).answer).more:
+        while (answer := client.ask(ReleaseRunner(runner, known_runner.epoch)).answer).more:
             released += answer.released
         released += answer.released
     if as_json:
-        screen.say_json({"runner": runner, "epoch": there.epoch, "released": released})
+        screen.say_json({"runner": runner, "epoch": known_runner.epoch, "released": released})
     else:
         screen.say(f"the lease of {runner} has ended; it had {released} parts")
 
 
-def read_statuses(found: Connection, addresses: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+def read_statuses(client: Connection, addresses: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """Yield what is known of each query, and of each stream of bad rows: the members of its runner's status, or those of its row where no runner answers."""
-    queries, runners = read_feed(found)
-    asked = {address: FedRunner("", 0, "", address) for address in addresses} or {one.name: one for one in runners}
-    answers, silent = _ask_runners(asked.values())
+    queries, runners = read_feed(client)
+    runners_asked = {address: FedRunner("", 0, "", address) for address in addresses} or {
+        one.name: one for one in runners
+    }
+    answers, silent = _ask_runners(runners_asked.values())
     for fed in queries:
         part = QUERY if fed.source.query is not None else BAD
         assigned = next((one.runner for one in fed.assigned if one.part == part), "")
         members = answers.get((fed.source.generation, part))
         if members is None:
-            reason = _explain_missing(assigned, silent, asked)
+            reason = _explain_missing(assigned, silent, runners_asked)
             members = {
                 "name": fed.source.name, "part": part, "generation": fed.source.generation, "state": NO_RUNNER, "reason": reason,
                 "remedy": "a runner that runs", "command": "treaty runner --root SHARED",
@@ -224,21 +226,21 @@ def read_statuses(found: Connection, addresses: Sequence[str] = ()) -> Iterator[
         yield {"runner": assigned, **members, "desired": fed.source.desired}
 
 
-def _explain_missing(assigned: str, silent: Mapping[str, str], asked: Collection[str]) -> str:
+def _explain_missing(assigned: str, silent: Mapping[str, str], names_asked: Collection[str]) -> str:
     """Why no status of a query came, by the runner that has it, those that are silent, and those that were asked."""
     if assigned in silent:
         return silent[assigned]
-    if assigned and assigned in asked:
+    if assigned and assigned in names_asked:
         return f"the runner {assigned} has it, and has not begun with it yet"
     return "; ".join(silent.values()) or "no runner has it: `treaty runner` runs it"
 
 
-def read_feed(found: Connection) -> tuple[list[FedQuery], tuple[FedRunner, ...]]:
+def read_feed(client: Connection) -> tuple[list[FedQuery], tuple[FedRunner, ...]]:
     """Return all that is run, and the runners."""
-    first = found.ask(ListQueries()).answer
+    first = client.ask(ListQueries()).answer
     queries, last = list(first.queries), first.last
     while last:
-        page = found.ask(ListQueries(after=last)).answer
+        page = client.ask(ListQueries(after=last)).answer
         queries += page.queries
         last = page.last
     return queries, first.runners
@@ -292,15 +294,15 @@ def _draw(statuses: list[dict[str, Any]], *, clear: bool) -> None:
     screen.say_rows(HEADS, [_row(one) for one in statuses])
 
 
-def _row(one: dict[str, Any]) -> tuple[str, ...]:
+def _row(members: dict[str, Any]) -> tuple[str, ...]:
     def number(name: str) -> str:
-        value = one.get(name)
+        value = members.get(name)
         return "" if value is None else f"{value:,}"
 
-    seconds = f"{one['batch_ms'] / 1_000:.1f}" if one.get("batches") else ""
+    seconds = f"{members['batch_ms'] / 1_000:.1f}" if members.get("batches") else ""
     return (
-        one["name"], one["part"], one["state"], one["runner"], number("rows_in"), number("rows_out"), number("bad_rows"),
-        number("lag_records"), number("batch") if one.get("batches") else "", seconds, one.get("reason", ""),
+        members["name"], members["part"], members["state"], members["runner"], number("rows_in"), number("rows_out"), number("bad_rows"),
+        number("lag_records"), number("batch") if members.get("batches") else "", seconds, members.get("reason", ""),
     )  # fmt: skip
 
 

@@ -117,8 +117,8 @@ def _say(report: ImportReport, *, as_json: bool) -> None:
     rows = [(line.kind, line.name, line.outcome, line.reason) for line in report.lines]
     if rows:
         screen.say_rows(("kind", "name", "outcome", "reason"), rows)
-    for one in report.passed:
-        screen.say(f"passed over, {one.place}: {one.reason}", "yellow", err=True)
+    for passed_record in report.passed:
+        screen.say(f"passed over, {passed_record.place}: {passed_record.reason}", "yellow", err=True)
     for query in report.queries:
         screen.say(
             f"\nquery {query.query_id} of {query.name} is {query.state}:\n  {query.original}\na statement to begin with:"
@@ -127,10 +127,10 @@ def _say(report: ImportReport, *, as_json: bool) -> None:
         for note in query.notes:
             screen.say(f"  note: {note}")
     left = sum(line.outcome == LEFT for line in report.lines)
-    taken = len(report.lines) - left
+    imported = len(report.lines) - left
     waiting = sum(query.state == PAUSED for query in report.queries)
     noun = "query" if waiting == 1 else "queries"
-    screen.say(f"\n{screen.format_count(taken, 'object')} taken, {left} not; {waiting} {noun} to be ported.")
+    screen.say(f"\n{screen.format_count(imported, 'object')} taken, {left} not; {waiting} {noun} to be ported.")
 
 
 def _say_changes(before: ImportReport, report: ImportReport, offset: int) -> None:

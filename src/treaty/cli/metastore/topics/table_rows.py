@@ -51,8 +51,8 @@ def select_rows(parsed: ParsedStatement, settings: RecordSettings) -> StatementR
     statement = parsed.value
     assert isinstance(statement, SelectRowsStatement), "other statements read no table"
     try:
-        with open_registry(settings.url) as found:
-            source, selection = run_exchange(found.registry, select_source(statement))
+        with open_registry(settings.url) as client:
+            source, selection = run_exchange(client.registry, select_source(statement))
         folder = find_folder(source, _need_root(source, settings.files))
     except RegistryError as error:
         raise describe_failure(parsed.text, error_body(error, diagnostic_bodies(error)), status_of(error)) from error
@@ -71,8 +71,8 @@ def select_rows(parsed: ParsedStatement, settings: RecordSettings) -> StatementR
         _write_rows(rows, settings.rows_as, statement.limit)
         screen.say(f"note: {note}", err=True)
         return None
-    most = statement.limit if statement.limit >= 0 else RESULT_ROWS
-    listed = [[_show(cell) for cell in row.values()] for row in rows.table.slice(0, most).to_pylist()]
+    limit = statement.limit if statement.limit >= 0 else RESULT_ROWS
+    listed = [[_show(cell) for cell in row.values()] for row in rows.table.slice(0, limit).to_pylist()]
     return _make_result(parsed, source, selection, listed, note)
 
 
@@ -107,15 +107,15 @@ def _list_first(
         version = find_version(folder, int(datetime.fromisoformat(statement.time).timestamp() * 1_000))
     else:
         version = statement.version if statement.version >= 0 else newest_version(folder)
-    most = statement.limit if statement.limit >= 0 else RESULT_ROWS
-    listed = [row for row, _ in zip(_list_rows(selection, folder, version), range(most + 1), strict=False)]
-    cut = f"; the first {most:,} rows, and there are more" if len(listed) > most and statement.limit < 0 else ""
-    return listed[:most], f"version {version} of {source.place}{cut}"
+    limit = statement.limit if statement.limit >= 0 else RESULT_ROWS
+    listed = [row for row, _ in zip(_list_rows(selection, folder, version), range(limit + 1), strict=False)]
+    cut = f"; the first {limit:,} rows, and there are more" if len(listed) > limit and statement.limit < 0 else ""
+    return listed[:limit], f"version {version} of {source.place}{cut}"
 
 
 def _list_rows(selection: RecordSelection, folder: Path, version: int) -> Iterator[list[Any]]:
-    wanted = {lower_name(name): name for name in selection.columns}
-    columns = [*wanted.values(), *(name for name, _ in selection.conditions if name not in wanted)]
+    names = {lower_name(name): name for name in selection.columns}
+    columns = [*names.values(), *(name for name, _ in selection.conditions if name not in names)]
     for file in list_delta_files(folder, frozenset(columns), version):
         for row in read_columns([file], columns).to_pylist():
             cells = {lower_name(name): value for name, value in row.items()}

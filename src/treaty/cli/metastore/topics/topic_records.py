@@ -141,7 +141,7 @@ class TopicStatement:
         """Print every record, or every so-manieth, as it comes."""
         default = PLACES["earliest" if statement.from_beginning else "latest"]
         start = self.settings.start or default
-        seen = 0
+        count = 0
         try:
             with closing(self._records(start, follow=True)) as records:
                 while self.count != statement.limit:
@@ -149,33 +149,33 @@ class TopicStatement:
                     if record is None:
                         sys.stdout.flush()
                         continue
-                    if seen % statement.interval == 0:
+                    if count % statement.interval == 0:
                         self._show(self.reader.decode(record))
-                    seen += 1
+                    count += 1
         except KeyboardInterrupt:
             screen.say("stopped", "yellow", err=True)
         sys.stdout.flush()
         return StatementResultBody(self.parsed.text, "PRINT", self.topic, self._sentence())
 
-    def _show(self, one: DecodedRecord) -> None:
+    def _show(self, decoded: DecodedRecord) -> None:
         self.count += 1
-        self.bad += bool(one.bad)
-        record = one.record
+        self.bad += bool(decoded.bad)
+        record = decoded.record
         if self.settings.as_json:
             members: dict[str, Any] = {
-                "partition": record.partition, "offset": record.offset, "timestamp": record.time, "key": one.key, "value": one.value,
+                "partition": record.partition, "offset": record.offset, "timestamp": record.time, "key": decoded.key, "value": decoded.value,
             }  # fmt: skip
-            if one.bad:
-                members["error"] = {part: {"code": code, "message": text} for part, (code, text) in one.bad.items()}
+            if decoded.bad:
+                members["error"] = {part: {"code": code, "message": text} for part, (code, text) in decoded.bad.items()}
             click.echo(screen.json_text(members))
             return
         time = "-" if record.time is None else format_time(record.time)
         front = f"{record.partition}:{record.offset}  {time}  "
-        if one.bad:
-            screen.say(f"{front}bad {one.reason}".replace("\n", "\\n"), "red")
+        if decoded.bad:
+            screen.say(f"{front}bad {decoded.reason}".replace("\n", "\\n"), "red")
             return
-        key = "" if record.key is None else f"{_text(one.key)}  "
-        value = "(delete marker)" if record.value is None else _text(one.value)
+        key = "" if record.key is None else f"{_text(decoded.key)}  "
+        value = "(delete marker)" if record.value is None else _text(decoded.value)
         screen.say(f"{front}{key}{value}".replace("\n", "\\n"))
 
     def _sentence(self) -> str:
