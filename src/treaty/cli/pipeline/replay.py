@@ -37,7 +37,7 @@ def replay(file: Path, *, registry: str, as_json: bool) -> None:
     sys.exit(run_replay(file, registry, BadRowFilter(), dry_run=False, as_json=as_json))
 
 
-def run_replay(file: Path, registry: str, wanted: BadRowFilter, *, dry_run: bool, as_json: bool) -> int:
+def run_replay(file: Path, registry: str, row_filter: BadRowFilter, *, dry_run: bool, as_json: bool) -> int:
     """Decode the bad rows of a pipeline that are meant, and print what came of it; return the exit code. Raises `UnusableError`."""
     from treaty.plan.errors import PlanError  # noqa: PLC0415 (these load Spark, which --help must not need)
     from treaty.spark.lake.changes import EvolutionError  # noqa: PLC0415
@@ -47,7 +47,7 @@ def run_replay(file: Path, registry: str, wanted: BadRowFilter, *, dry_run: bool
 
     with context.open_pipeline(file, registry) as (described, spark, client):
         try:
-            report = again(described.pipeline, client, spark, wanted, dry_run=dry_run)
+            report = again(described.pipeline, client, spark, row_filter, dry_run=dry_run)
         except (NeverRanError, ReplayRunsError, PlanError, EvolutionError, RegistryError) as error:
             raise UnusableError(str(error)) from error
     if as_json:

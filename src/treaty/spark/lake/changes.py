@@ -79,25 +79,25 @@ def list_differences(table: StructType, rows: StructType) -> tuple[ColumnChange,
 
 
 def _struct(table: StructType, rows: StructType, way: tuple[str, ...]) -> Iterator[ColumnChange]:
-    known = {one.name.lower(): one for one in table.fields}
-    seen: dict[str, str] = {}
-    for one in rows.fields:
-        path, low = (*way, one.name), one.name.lower()
-        if low in seen:
-            yield ColumnChange("twin", path, seen[low], one.name)
+    table_fields = {one.name.lower(): one for one in table.fields}
+    spellings: dict[str, str] = {}
+    for row_field in rows.fields:
+        path, low = (*way, row_field.name), row_field.name.lower()
+        if low in spellings:
+            yield ColumnChange("twin", path, spellings[low], row_field.name)
             continue
-        seen[low] = one.name
-        mine = known.get(low)
-        if mine is None:
-            yield ColumnChange("add", path, "", one.dataType.simpleString(), one)
+        spellings[low] = row_field.name
+        table_field = table_fields.get(low)
+        if table_field is None:
+            yield ColumnChange("add", path, "", row_field.dataType.simpleString(), row_field)
             continue
-        path = (*way, mine.name)
-        yield from _type(mine.dataType, one.dataType, path, one)
-        if read_comment(one) not in {"", read_comment(mine)}:
-            yield ColumnChange("comment", path, read_comment(mine), read_comment(one))
-    for low, mine in known.items():
-        if low not in seen:
-            yield ColumnChange("extra", (*way, mine.name), mine.dataType.simpleString(), "")
+        path = (*way, table_field.name)
+        yield from _type(table_field.dataType, row_field.dataType, path, row_field)
+        if read_comment(row_field) not in {"", read_comment(table_field)}:
+            yield ColumnChange("comment", path, read_comment(table_field), read_comment(row_field))
+    for low, table_field in table_fields.items():
+        if low not in spellings:
+            yield ColumnChange("extra", (*way, table_field.name), table_field.dataType.simpleString(), "")
 
 
 def _type(table: DataType, rows: DataType, path: tuple[str, ...], field: StructField) -> Iterator[ColumnChange]:
@@ -139,17 +139,22 @@ def merge_columns(table: StructType, rows: StructType) -> StructType:
     """The columns of both, those of the table first, in their wider types and with the rows' comments. Only for what
     has no clash.
     """
-    mine = {one.name.lower() for one in table.fields}
+    table_names = {one.name.lower() for one in table.fields}
     theirs = {one.name.lower(): one for one in rows.fields}
-    kept = [_field(one, theirs.get(one.name.lower())) for one in table.fields]
-    return StructType([*kept, *(one for one in rows.fields if one.name.lower() not in mine)])
+    merged = [_field(one, theirs.get(one.name.lower())) for one in table.fields]
+    return StructType([*merged, *(one for one in rows.fields if one.name.lower() not in table_names)])
 
 
-def _field(one: StructField, other: StructField | None) -> StructField:
+def _field(table_field: StructField, other: StructField | None) -> StructField:
     if other is None:
-        return one
+        return table_field
     metadata = {"comment": read_comment(other)} if read_comment(other) else {}
-    return StructField(one.name, _wider(one.dataType, other.dataType), True, {**(one.metadata or {}), **metadata})
+    return StructField(
+        table_field.name,
+        _wider(table_field.dataType, other.dataType),
+        True,
+        {**(table_field.metadata or {}), **metadata},
+    )
 
 
 def _wider(table: DataType, rows: DataType) -> DataType:

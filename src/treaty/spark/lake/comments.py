@@ -15,11 +15,11 @@ def add_comments(columns: StructType, docs: Docs) -> StructType:
 
 def _struct(columns: StructType, way: tuple[str, ...], docs: Mapping[tuple[str, ...], str]) -> StructType:
     fields = []
-    for one in columns.fields:
-        path = (*way, one.name)
+    for column in columns.fields:
+        path = (*way, column.name)
         comment = {"comment": docs[path]} if docs.get(path) else {}
-        kind = _type(one.dataType, path, docs)
-        fields.append(StructField(one.name, kind, one.nullable, {**(one.metadata or {}), **comment}))
+        kind = _type(column.dataType, path, docs)
+        fields.append(StructField(column.name, kind, column.nullable, {**(column.metadata or {}), **comment}))
     return StructType(fields)
 
 

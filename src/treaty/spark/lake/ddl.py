@@ -33,9 +33,9 @@ def print_type(kind: DataType) -> str:
     return kind.simpleString().upper()
 
 
-def _field(one: StructField, between: str = " ") -> str:
-    comment = f" COMMENT {print_text(read_comment(one))}" if read_comment(one) else ""
-    return f"{quote_name(one.name)}{between}{print_type(one.dataType)}{comment}"
+def _field(field: StructField, between: str = " ") -> str:
+    comment = f" COMMENT {print_text(read_comment(field))}" if read_comment(field) else ""
+    return f"{quote_name(field.name)}{between}{print_type(field.dataType)}{comment}"
 
 
 def print_create(name: str, table: LakeTable, columns: StructType, comment: str = "") -> str:
@@ -54,34 +54,40 @@ def print_create(name: str, table: LakeTable, columns: StructType, comment: str 
     return "\n".join(lines)
 
 
-def print_alter(name: str, table: LakeTable, found: Sequence[ColumnChange]) -> Iterator[str]:
+def print_alter(name: str, table: LakeTable, changes: Sequence[ColumnChange]) -> Iterator[str]:
     """The statements that make a table take what it lacks: additions, wider types, comments."""
-    kinds = {one.kind for one in found}
+    kinds = {one.kind for one in changes}
     properties = [WIDENING] if "widen" in kinds else []
     if any(
-        one.field is not None and needs_column_mapping(StructType([one.field])) for one in found if one.kind == "add"
+        one.field is not None and needs_column_mapping(StructType([one.field])) for one in changes if one.kind == "add"
     ):
         properties.append(MAPPING)
     if properties and table.format == "delta":
         yield f"ALTER TABLE {name} SET TBLPROPERTIES ({', '.join(properties)})"
-    added = [f"{one.column} {_rest(one)}" for one in found if one.kind == "add"]
+    added = [f"{one.column} {_rest(one)}" for one in changes if one.kind == "add"]
     if added:
         yield f"ALTER TABLE {name} ADD COLUMNS ({', '.join(added)})"
     # A statement is one commit, and refuses a column together with one inside it: so there is one per depth.
-    for depth in range(1, max((len(one.path) for one in found), default=0) + 1):
+    for depth in range(1, max((len(one.path) for one in changes), default=0) + 1):
         for kind, word in (("widen", "TYPE"), ("comment", "COMMENT")):
-            parts = [f"{one.column} {word} {_new(one)}" for one in found if one.kind == kind and len(one.path) == depth]
+            parts = [
+                f"{one.column} {word} {_new(one)}" for one in changes if one.kind == kind and len(one.path) == depth
+            ]
             if parts:
                 yield f"ALTER TABLE {name} ALTER COLUMN {', '.join(parts)}"
 
 
-def _new(one: ColumnChange) -> str:
-    return print_text(one.new) if one.kind == "comment" or one.field is None else print_type(one.field.dataType)
+def _new(change: ColumnChange) -> str:
+    return (
+        print_text(change.new)
+        if change.kind == "comment" or change.field is None
+        else print_type(change.field.dataType)
+    )
 
 
-def _rest(one: ColumnChange) -> str:
-    assert one.field is not None, "what is added has a type"
-    return _field(one.field).removeprefix(f"{quote_name(one.field.name)} ")
+def _rest(change: ColumnChange) -> str:
+    assert change.field is not None, "what is added has a type"
+    return _field(change.field).removeprefix(f"{quote_name(change.field.name)} ")
 
 
 def needs_column_mapping(kind: DataType) -> bool:

@@ -21,8 +21,8 @@ def detect_format(place: str) -> str:
     folder = Path(place)
     if "/" not in place and not folder.exists():
         return ""
-    known = next((name for inside, name in FOLDERS.items() if (folder / inside).exists()), "")
-    return known or ("files" if folder.exists() else "")
+    detected = next((name for inside, name in FOLDERS.items() if (folder / inside).exists()), "")
+    return detected or ("files" if folder.exists() else "")
 
 
 def read_place(spark: SparkSession, place: str, format_: str = "") -> DataFrame:
@@ -30,13 +30,13 @@ def read_place(spark: SparkSession, place: str, format_: str = "") -> DataFrame:
 
     Where `format_` says nothing, what lies in the folder does; a path of another machine is taken for Delta.
     """
-    known = format_ or detect_format(place)
-    if known == "files":
+    format_name = format_ or detect_format(place)
+    if format_name == "files":
         return spark.read.parquet(place)
-    if not known and "/" not in place:
+    if not format_name and "/" not in place:
         return spark.table(place)
-    here = str(Path(place).resolve()) if Path(place).exists() else place
-    return tables.read(spark, LakeTable(here, known or "delta"))
+    resolved_place = str(Path(place).resolve()) if Path(place).exists() else place
+    return tables.read(spark, LakeTable(resolved_place, format_name or "delta"))
 
 
 def find_frame_column(frame: DataFrame, column: str = "") -> str:
@@ -45,9 +45,9 @@ def find_frame_column(frame: DataFrame, column: str = "") -> str:
     Raises ValueError where there is none, or several.
     """
     binary = [one.name for one in frame.schema.fields if isinstance(one.dataType, BinaryType)]
-    wanted = [column] if column else [*(name for name in COLUMNS if name in binary)][:1] or binary
-    if len(wanted) != 1 or wanted[0] not in binary:
+    candidates = [column] if column else [*(name for name in COLUMNS if name in binary)][:1] or binary
+    if len(candidates) != 1 or candidates[0] not in binary:
         had = ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in frame.schema.fields)
         message = f"the column with the frames is unknown: {column or 'none is named'}; there is {had}"
         raise ValueError(message)
-    return wanted[0]
+    return candidates[0]

@@ -33,21 +33,21 @@ def name(spark: SparkSession | None, table: LakeTable) -> str:
 
 def settings(catalog: str, warehouse: str) -> dict[str, str]:
     """What makes a folder a catalog; its class comes last, so that it is never seen half made."""
-    mine = f"spark.sql.catalog.{catalog}"
+    prefix = f"spark.sql.catalog.{catalog}"
     return {
-        f"{mine}.type": "hadoop",
-        f"{mine}.cache-enabled": "false",  # streams write through sessions of theirs
-        f"{mine}.warehouse": warehouse,
-        mine: "org.apache.iceberg.spark.SparkCatalog",
+        f"{prefix}.type": "hadoop",
+        f"{prefix}.cache-enabled": "false",  # streams write through sessions of theirs
+        f"{prefix}.warehouse": warehouse,
+        prefix: "org.apache.iceberg.spark.SparkCatalog",
     }
 
 
 def read(spark: SparkSession, table: LakeTable) -> DataFrame:
     """The table as it is now."""
-    found = name(spark, table)
+    table_name = name(spark, table)
     if not table.is_path:
-        spark.catalog.refreshTable(found)
-    return spark.table(found)
+        spark.catalog.refreshTable(table_name)
+    return spark.table(table_name)
 
 
 def schema(spark: SparkSession, table: LakeTable) -> StructType | None:
@@ -62,10 +62,10 @@ def schema(spark: SparkSession, table: LakeTable) -> StructType | None:
 
 def append(frame: DataFrame, table: LakeTable, batch: WriteId) -> None:
     """Append rows of one batch; a table that is not there is made, empty first."""
-    spark, mine = frame.sparkSession, name(frame.sparkSession, table)
-    if not make(spark, table, frame.schema) and has_snapshot(spark, mine, batch):
+    spark, table_name = frame.sparkSession, name(frame.sparkSession, table)
+    if not make(spark, table, frame.schema) and has_snapshot(spark, table_name, batch):
         return
-    frame.writeTo(mine).option(f"snapshot-property.{BATCH}", str(batch)).append()
+    frame.writeTo(table_name).option(f"snapshot-property.{BATCH}", str(batch)).append()
 
 
 def make(spark: SparkSession, table: LakeTable, columns: StructType) -> bool:
@@ -101,7 +101,7 @@ def run(spark: SparkSession, table: LakeTable, statement: str, batch: WriteId) -
         spark.conf.unset(PROPERTY)
 
 
-def has_snapshot(spark: SparkSession, mine: str, batch: WriteId) -> bool:
+def has_snapshot(spark: SparkSession, table_name: str, batch: WriteId) -> bool:
     """Whether a snapshot that is still kept is that of the batch."""
-    snapshots = spark.table(f"{mine}.snapshots")
+    snapshots = spark.table(f"{table_name}.snapshots")
     return not snapshots.filter(F.col("summary")[BATCH] == str(batch)).isEmpty()

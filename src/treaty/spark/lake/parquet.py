@@ -28,16 +28,16 @@ def name(spark: SparkSession | None, table: LakeTable) -> str:
 
 def read(spark: SparkSession, table: LakeTable) -> DataFrame:
     """The rows of all batches, in the columns that the table has now; older files lack some, or have smaller types."""
-    found = schema(spark, table)
-    if found is None:
+    columns = schema(spark, table)
+    if columns is None:
         return spark.read.parquet(table.folder)  # whose error says what is not there
     try:
-        rows = spark.read.schema(found).parquet(f"{table.folder}/{ROWS}")
+        rows = spark.read.schema(columns).parquet(f"{table.folder}/{ROWS}")
     except AnalysisException as missing:
         if missing.getCondition() != "PATH_NOT_FOUND":
             raise
-        return spark.createDataFrame([], found)  # made, and nothing written yet
-    return rows.select(*map(quote_name, found.names))
+        return spark.createDataFrame([], columns)  # made, and nothing written yet
+    return rows.select(*map(quote_name, columns.names))
 
 
 def schema(spark: SparkSession, table: LakeTable) -> StructType | None:
@@ -46,8 +46,12 @@ def schema(spark: SparkSession, table: LakeTable) -> StructType | None:
     All sets of columns that were ever kept are put together, so that of two writers at one time none loses its columns.
     """
     rows = _read_kept(spark, table)
-    kept = sorted((row["number"], row["columns"]) for row in rows if row["columns"])
-    return reduce(merge_columns, (StructType.fromJson(json.loads(text)) for _, text in kept)) if kept else None
+    column_texts = sorted((row["number"], row["columns"]) for row in rows if row["columns"])
+    return (
+        reduce(merge_columns, (StructType.fromJson(json.loads(text)) for _, text in column_texts))
+        if column_texts
+        else None
+    )
 
 
 def store_columns(spark: SparkSession, table: LakeTable, columns: StructType) -> None:

@@ -31,10 +31,14 @@ def _project_column(column: Column, have: DataType, want: DataType) -> Column:
         return column
     match have, want:
         case StructType(), StructType():
-            known = {one.name.lower(): one for one in have.fields}
+            fields_by_name = {one.name.lower(): one for one in have.fields}
             parts = [
-                _project_column(column[known[one.name.lower()].name], known[one.name.lower()].dataType, one.dataType)
-                if one.name.lower() in known
+                _project_column(
+                    column[fields_by_name[one.name.lower()].name],
+                    fields_by_name[one.name.lower()].dataType,
+                    one.dataType,
+                )
+                if one.name.lower() in fields_by_name
                 else F.lit(None).cast(one.dataType)
                 for one in want.fields
             ]
@@ -65,10 +69,10 @@ def strip_nullability(kind: DataType) -> DataType:
 def drop_void_columns(kind: StructType) -> StructType:
     """The columns without those that can hold nothing but nulls: no format of tables has a type for them."""
     fields = []
-    for one in kind.fields:
-        made = _drop_void(one.dataType)
-        if made is not None:
-            fields.append(StructField(one.name, made, one.nullable, one.metadata))
+    for field in kind.fields:
+        reduced = _drop_void(field.dataType)
+        if reduced is not None:
+            fields.append(StructField(field.name, reduced, field.nullable, field.metadata))
     return StructType(fields)
 
 
@@ -77,8 +81,8 @@ def _drop_void(kind: DataType) -> DataType | None:
         case NullType():
             return None
         case StructType():
-            made = drop_void_columns(kind)
-            return made if made.fields else None
+            reduced = drop_void_columns(kind)
+            return reduced if reduced.fields else None
         case ArrayType():
             element = _drop_void(kind.elementType)
             return None if element is None else ArrayType(element, kind.containsNull)

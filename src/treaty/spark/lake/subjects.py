@@ -37,8 +37,10 @@ class TableDrift:
 
 def list_table_columns(plan: DecodePlan) -> StructType:
     """The columns of a table that holds what the plan decodes, with what the schema says of them. It needs no Spark."""
-    made = [Column(name, parse_type(kind)) for name, kind in plan.columns] or [Column("value", parse_type(plan.type))]
-    return add_comments(drop_void_columns(spark_schema(Columns(tuple(made)))), plan.docs)
+    columns = [Column(name, parse_type(kind)) for name, kind in plan.columns] or [
+        Column("value", parse_type(plan.type))
+    ]
+    return add_comments(drop_void_columns(spark_schema(Columns(tuple(columns)))), plan.docs)
 
 
 def print_create_statements(plan: DecodePlan, table: LakeTable) -> tuple[str, ...]:
@@ -70,26 +72,27 @@ def find_drift(spark: SparkSession, plan: DecodePlan, table: LakeTable, also: Co
     have = tables.schema(spark, table)
     if have is None:
         return TableDrift(missing=True)
-    mine = {one.lower() for one in also}
-    found = (
+    ignored = {one.lower() for one in also}
+    changes = (
         one
         for one in list_differences(have, list_table_columns(plan))
-        if one.kind not in HARMLESS and not (one.kind == "extra" and len(one.path) == 1 and one.path[0].lower() in mine)
+        if one.kind not in HARMLESS
+        and not (one.kind == "extra" and len(one.path) == 1 and one.path[0].lower() in ignored)
     )
-    return TableDrift(tuple(found))
+    return TableDrift(tuple(changes))
 
 
-def print_evolve_statements(spark: SparkSession, table: LakeTable, found: TableDrift) -> tuple[str, ...]:
+def print_evolve_statements(spark: SparkSession, table: LakeTable, drift: TableDrift) -> tuple[str, ...]:
     """What brings the table to the subject, as SQL; a Parquet table has none, its columns are a file beside it."""
     if table.format == "parquet":
         return ()
     name = TABLE_FORMATS[table.format].name(spark, table)
-    return tuple(print_alter(name, table, found.changes))
+    return tuple(print_alter(name, table, drift.changes))
 
 
 def evolve(spark: SparkSession, plan: DecodePlan, table: LakeTable) -> None:
     """Add, widen and comment columns of the table. Raises `EvolutionError` if it would have to be rewritten."""
     have = tables.schema(spark, table)
     assert have is not None, "whether there is a table was asked before"
-    found, target = tables.plan_evolution(table, have, list_table_columns(plan), "widen")
-    tables.alter(spark, table, found, target)
+    changes, target = tables.plan_evolution(table, have, list_table_columns(plan), "widen")
+    tables.alter(spark, table, changes, target)

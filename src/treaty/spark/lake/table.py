@@ -63,8 +63,8 @@ def resolve_folder(spark: SparkSession | None, folder: str) -> str:
         return folder
     context = spark.sparkContext
     path = _hadoop(context).Path(folder)
-    found: str = path.getFileSystem(context._jsc.hadoopConfiguration()).makeQualified(path).toString()  # noqa: SLF001 - as below
-    return found.removeprefix("file:")
+    qualified: str = path.getFileSystem(context._jsc.hadoopConfiguration()).makeQualified(path).toString()  # noqa: SLF001 - as below
+    return qualified.removeprefix("file:")
 
 
 def is_missing(spark: SparkSession, folder: str) -> bool:

@@ -83,17 +83,17 @@ def fit_table(
 
     A table that is not there is made where its columns have what no append can say; else the first append makes it.
     """
-    wanted = add_comments(drop_void_columns(rows), docs)
+    target_columns = add_comments(drop_void_columns(rows), docs)
     have = schema(spark, table)
     if have is None:
-        twins = tuple(one for one in list_changes(StructType(), wanted) if one.kind == "twin")
+        twins = tuple(one for one in list_changes(StructType(), target_columns) if one.kind == "twin")
         if twins:
             raise EvolutionError(table.place, twins, "Choose a reader that names them apart")
-        if any(len(path) > 1 for path, _ in docs) or needs_column_mapping(wanted):
-            create(spark, table, wanted)
-        return wanted
-    found, target = plan_evolution(table, have, wanted, evolution)
-    alter(spark, table, found, target)
+        if any(len(path) > 1 for path, _ in docs) or needs_column_mapping(target_columns):
+            create(spark, table, target_columns)
+        return target_columns
+    changes, target = plan_evolution(table, have, target_columns, evolution)
+    alter(spark, table, changes, target)
     return target
 
 
@@ -108,14 +108,14 @@ def create(spark: SparkSession, table: LakeTable, columns: StructType, comment: 
         delta.make_in_empty_log(spark, table, columns, comment)
 
 
-def alter(spark: SparkSession, table: LakeTable, found: tuple[ColumnChange, ...], target: StructType) -> None:
-    """Add, widen and comment what `found` names; `target` are the columns that come of it."""
-    if not found:
+def alter(spark: SparkSession, table: LakeTable, changes: tuple[ColumnChange, ...], target: StructType) -> None:
+    """Add, widen and comment what `changes` names; `target` are the columns that come of it."""
+    if not changes:
         return
     if table.format == "parquet":
         parquet.store_columns(spark, table, target)
         return
-    for statement in print_alter(TABLE_FORMATS[table.format].name(spark, table), table, found):
+    for statement in print_alter(TABLE_FORMATS[table.format].name(spark, table), table, changes):
         spark.sql(statement)
 
 
@@ -123,12 +123,12 @@ def plan_evolution(
     table: LakeTable, have: StructType, rows: StructType, evolution: str
 ) -> tuple[tuple[ColumnChange, ...], StructType]:
     """What must be done to the table, and the columns that it shall have. Raises `EvolutionError`."""
-    found = list_changes(have, rows)
-    clashes = tuple(one for one in found if one.kind in {"clash", "twin"})
+    changes = list_changes(have, rows)
+    clashes = tuple(one for one in changes if one.kind in {"clash", "twin"})
     if clashes:
         remedy = "Choose a reader that fits the table, or write the table again"
         raise EvolutionError(table.place, clashes, remedy)
-    news = tuple(one for one in found if one.kind in {"add", "widen"})
+    news = tuple(one for one in changes if one.kind in {"add", "widen"})
     if news and evolution == "fail":
         raise EvolutionError(table.place, news, "Alter the table, or allow it to grow with evolution = widen")
     widened = tuple(one for one in news if one.kind == "widen")
@@ -136,7 +136,7 @@ def plan_evolution(
         raise EvolutionError(table.place, widened, "Choose a reader that fits the table, or evolution = widen")
     if evolution != "widen":
         return (), have
-    return tuple(one for one in found if one.kind in {"add", "widen", "comment"}), merge_columns(have, rows)
+    return tuple(one for one in changes if one.kind in {"add", "widen", "comment"}), merge_columns(have, rows)
 
 
 def with_retries(act: Callable[[], T]) -> T:

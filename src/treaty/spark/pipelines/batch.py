@@ -65,38 +65,38 @@ class RouteRunner:
         topic = self.route.topic
         plan = self.plan_store.first(number, topic)
         if plan is None:
-            made = self.planner.make_first(spark)
+            first_plan = self.planner.make_first(spark)
         elif self.plan_store.is_bound(number, topic, may_be_written=self.may_be_written):
             return plan
         else:
-            made = self.planner.refresh(spark, plan)
-        if made != plan:
-            self.plan_store.store(number, FIRST, made, topic)
-        return made
+            first_plan = self.planner.refresh(spark, plan)
+        if first_plan != plan:
+            self.plan_store.store(number, FIRST, first_plan, topic)
+        return first_plan
 
     def _write(self, frame: DataFrame, number: int, plan: DecodePlan, name: str) -> Counts:
         """Write the good rows among these; returns the counts of all of them, taken from the write itself."""
-        mine = self.route.pipeline
-        decoded, seen = decode_rows(mine, frame, plan), Observation()
-        observed = decoded.observe(seen, *make_aggregates())
-        if mine.keyed is None:
-            self._shape(select_good_rows(mine, observed, plan), plan)
-        write_good_rows(mine, observed, plan, WriteId(f"{self._writer}/{name}", number))
+        pipeline = self.route.pipeline
+        decoded, observation = decode_rows(pipeline, frame, plan), Observation()
+        observed = decoded.observe(observation, *make_aggregates())
+        if pipeline.keyed is None:
+            self._shape(select_good_rows(pipeline, observed, plan), plan)
+        write_good_rows(pipeline, observed, plan, WriteId(f"{self._writer}/{name}", number))
         if self.may_be_written:
             # The append may have been skipped, since the table has the batch; then nothing was observed.
             row = decoded.agg(*make_aggregates()).first()
             assert row is not None, "an aggregate has one row"
             counts = read_counts(row.asDict())
         else:
-            counts = read_counts(seen.get)
+            counts = read_counts(observation.get)
         self._report(number, name, dict(sum_counts(counts).pairs()), plan)
         return counts
 
     def _shape(self, rows: DataFrame, plan: DecodePlan) -> None:
         """Let the table grow ahead of the rows of a plan that it has not seen, so that its columns have comments."""
         if plan.docs and plan != self.shaped:
-            mine = self.route.pipeline
-            evolve_ahead(rows, mine.good_table, mine.evolution, plan.docs)
+            pipeline = self.route.pipeline
+            evolve_ahead(rows, pipeline.good_table, pipeline.evolution, plan.docs)
         self.shaped = plan
 
     def _extended(self, frame: DataFrame, number: int, plan: DecodePlan) -> DecodePlan | None:
@@ -104,10 +104,10 @@ class RouteRunner:
 
         Else a batch that runs again could find rows good after it has written them as bad.
         """
-        mine, topic = self.route.pipeline, self.route.topic
+        pipeline, topic = self.route.pipeline, self.route.topic
         framing = plan.framing.name
         in_frame = framing in MAGICS
-        ids = ids_of(frame, mine.frames, besides=plan.known, framing=framing) if in_frame else frozenset[int]()
+        ids = ids_of(frame, pipeline.frames, besides=plan.known, framing=framing) if in_frame else frozenset[int]()
         if in_frame and not ids:
             return None
         longer = self.planner.extend(frame.sparkSession, plan, ids)
@@ -118,41 +118,43 @@ class RouteRunner:
         self._report(number, "extended", {"ids": len(longer.known - plan.known)}, longer)
         return longer
 
-    def _of(self, frame: DataFrame, plan: DecodePlan, late: DecodePlan, *, others: bool = False) -> DataFrame:
+    def _of(self, frame: DataFrame, plan: DecodePlan, late: DecodePlan, *, rest: bool = False) -> DataFrame:
         """The rows that only the later plan may know, or all the others."""
         framing = plan.framing.name
         if framing in MAGICS:
-            mine = F.coalesce(
+            is_late = F.coalesce(
                 read_frame_id(F.col(self.route.pipeline.frames), framing).isin(sorted(late.known - plan.known)),
                 F.lit(False),
             )
-            return frame.filter(~mine if others else mine)
+            return frame.filter(~is_late if rest else is_late)
         # Such heads are looked up by the plan itself: what it does not find is the later one's.
         unknown = F.coalesce(F.col(ERROR)["code"] == "UNKNOWN_ID", F.lit(False))
         decoded = decode_rows(self.route.pipeline, frame, plan)
-        return decoded.filter(~unknown if others else unknown).select(*list_source_columns(self.route.pipeline))
+        return decoded.filter(~unknown if rest else unknown).select(*list_source_columns(self.route.pipeline))
 
     def _bad(self, frame: DataFrame, number: int, plan: DecodePlan, late: DecodePlan | None, *, bad: int) -> None:
         """Write the bad rows, each with the reason that its own plan gives; nothing where there is none and the table is there."""
-        mine = self.route.pipeline
+        pipeline = self.route.pipeline
         if bad or not self.has_bad:
-            decoded = decode_rows(mine, frame if late is None else self._of(frame, plan, late, others=True), plan)
-            rows = select_bad_rows(mine, decoded, number)
+            decoded = decode_rows(pipeline, frame if late is None else self._of(frame, plan, late, rest=True), plan)
+            rows = select_bad_rows(pipeline, decoded, number)
             if late is not None:
-                more = decode_rows(mine, self._of(frame, plan, late), late)
-                rows = rows.unionByName(select_bad_rows(mine, more, number))
-            tables.append(rows, mine.bad_table, WriteId(f"{self._writer}/bad", number))
+                more = decode_rows(pipeline, self._of(frame, plan, late), late)
+                rows = rows.unionByName(select_bad_rows(pipeline, more, number))
+            tables.append(rows, pipeline.bad_table, WriteId(f"{self._writer}/bad", number))
             self.has_bad = True
         self._report(number, "bad", {}, late or plan)
 
     def check_limits(self, number: int, counts: Counts) -> None:
         """End the stream where too many rows are bad."""
-        mine, seen = self.route.pipeline, sum_counts(counts)
-        if (mine.most_bad is not None and seen.bad > mine.most_bad) or seen.bad > seen.rows * mine.worst_share:
-            share = f"{mine.worst_share:.2%}"
-            allowed = share if mine.most_bad is None else f"{mine.most_bad} or {share}"
-            sentence = f"{seen.bad} of {seen.rows} rows are bad, allowed are {allowed}; see {mine.bad}"
-            raise TooManyBadRowsError(f"batch {number} of {mine.subject}: {sentence}")
+        pipeline, total = self.route.pipeline, sum_counts(counts)
+        if (
+            pipeline.most_bad is not None and total.bad > pipeline.most_bad
+        ) or total.bad > total.rows * pipeline.worst_share:
+            share = f"{pipeline.worst_share:.2%}"
+            allowed = share if pipeline.most_bad is None else f"{pipeline.most_bad} or {share}"
+            sentence = f"{total.bad} of {total.rows} rows are bad, allowed are {allowed}; see {pipeline.bad}"
+            raise TooManyBadRowsError(f"batch {number} of {pipeline.subject}: {sentence}")
 
     @property
     def _writer(self) -> str:
@@ -165,9 +167,9 @@ class RouteRunner:
 
 def evolve_ahead(rows: DataFrame, table: LakeTable, evolution: str, docs: Docs) -> None:
     """Bring a table to the columns of rows, if it has to grow for them, before they come. Raises `EvolutionError`."""
-    wanted, spark = add_comments(rows.schema, docs), rows.sparkSession
+    columns, spark = add_comments(rows.schema, docs), rows.sparkSession
     have = tables.schema(spark, table)
     if have is None:
-        tables.create(spark, table, drop_void_columns(wanted))
-    elif any(one.kind in {"add", "widen"} for one in list_changes(have, wanted)):
-        tables.fit_table(spark, wanted, table, evolution)
+        tables.create(spark, table, drop_void_columns(columns))
+    elif any(one.kind in {"add", "widen"} for one in list_changes(have, columns)):
+        tables.fit_table(spark, columns, table, evolution)

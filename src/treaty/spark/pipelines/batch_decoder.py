@@ -99,10 +99,10 @@ class BatchDecoder:
         if before is not None and store.is_bound(batch, may_be_written=may_be_written):
             return before
         with open_registry(self._registry) as registry:
-            made = self._make_plan(registry, spark, before)
-        if made != before:
-            store.store(batch, FIRST, made)
-        return made
+            new_plan = self._make_plan(registry, spark, before)
+        if new_plan != before:
+            store.store(batch, FIRST, new_plan)
+        return new_plan
 
     def _make_plan(self, registry: Registry, spark: SparkSession, before: DecodePlan | None) -> DecodePlan:
         """A plan of the subject's versions as they are now; the one before where there is nothing new, or the registry can't say now."""

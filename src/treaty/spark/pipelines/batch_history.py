@@ -57,13 +57,13 @@ def sum_topics(counts: ByTopic) -> RowTotals:
 
 
 def _by_topic(members: list[dict[str, object]]) -> dict[str, Counts]:
-    found: dict[str, Counts] = {}
-    for one in members:
-        number, code, rows = one["id"], one["code"], one["rows"]
+    by_topic: dict[str, Counts] = {}
+    for member in members:
+        number, code, rows = member["id"], member["code"], member["rows"]
         assert isinstance(number, int)
         assert isinstance(rows, int)
-        found.setdefault(str(one["topic"]), {})[number, str(code)] = rows
-    return found
+        by_topic.setdefault(str(member["topic"]), {})[number, str(code)] = rows
+    return by_topic
 
 
 @dataclass(slots=True)
@@ -79,13 +79,13 @@ class BatchHistory:
         if is_missing(self.spark, f"{self.checkpoint}/{BATCHES}"):
             return
         try:
-            found = self.spark.read.schema("report STRING").json(f"{self.checkpoint}/{BATCHES}").collect()
+            stored = self.spark.read.schema("report STRING").json(f"{self.checkpoint}/{BATCHES}").collect()
         except AnalysisException as missing:
             if missing.getCondition() != "PATH_NOT_FOUND":
                 raise
             return
-        made = (BatchReport.from_json(row["report"]) for row in found if row["report"])
-        self.reports = {one.batch: one for one in made}
+        reports = (BatchReport.from_json(row["report"]) for row in stored if row["report"])
+        self.reports = {one.batch: one for one in reports}
 
     @property
     def last(self) -> BatchReport | None:

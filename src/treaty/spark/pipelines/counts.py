@@ -46,16 +46,16 @@ def make_aggregates() -> tuple[Column, ...]:
     return F.count(F.lit(1)).alias("rows"), keys
 
 
-def read_counts(found: Mapping[str, object]) -> Counts:
+def read_counts(aggregates: Mapping[str, object]) -> Counts:
     """The counts that the aggregates made."""
-    pairs = found["keys"] or ()
+    pairs = aggregates["keys"] or ()
     assert isinstance(pairs, Iterable)
     counts: Counts = {}
-    for one in pairs:
-        assert isinstance(one, Row)
-        number, digit = divmod(one["item"], _BASE)
-        counts[number, _WORDS[digit]] = one["count"]
-    assert sum(counts.values()) == found["rows"], "fewer keys than KEYS are counted exactly"
+    for counted in pairs:
+        assert isinstance(counted, Row)
+        number, digit = divmod(counted["item"], _BASE)
+        counts[number, _WORDS[digit]] = counted["count"]
+    assert sum(counts.values()) == aggregates["rows"], "fewer keys than KEYS are counted exactly"
     return counts
 
 

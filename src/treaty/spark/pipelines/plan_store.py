@@ -121,5 +121,5 @@ def query_id(spark: SparkSession, checkpoint: str) -> str:
             f"no stream has written to the checkpoint {checkpoint}; run the pipeline first"
         ) from missing
     assert stored is not None, "Spark writes the query's id before its first batch"
-    found: str = stored["id"]
-    return found
+    query: str = stored["id"]
+    return query

@@ -70,11 +70,11 @@ class RoutePlanner:
             numbers = self._list_versions()
             if numbers == self.seen:
                 return plan
-            made = self._fit_to_table(spark, self._make_plan(spark, plan, frozenset()), plan)
+            new_plan = self._fit_to_table(spark, self._make_plan(spark, plan, frozenset()), plan)
         except (Unavailable, NotFound, PlanError):
             return plan  # rows whose ids it knows are read as before; those of other ids ask again by themselves
         self.seen = numbers
-        return made
+        return new_plan
 
     def extend(self, spark: SparkSession, plan: DecodePlan, ids: frozenset[int]) -> DecodePlan:
         """The plan with further ids (none: with further versions); the same where the registry knows none of them,
@@ -83,35 +83,35 @@ class RoutePlanner:
         end = time.monotonic() + (0 if ids and ids <= self.given_up else self.pipeline.patience)
         pause = 0.05
         while True:
-            made = self._with_retries(lambda: self._make_plan(spark, plan, ids))
-            found = ids <= made.known if ids else made.known != plan.known
-            if found or time.monotonic() >= end:
+            new_plan = self._with_retries(lambda: self._make_plan(spark, plan, ids))
+            is_extended = ids <= new_plan.known if ids else new_plan.known != plan.known
+            if is_extended or time.monotonic() >= end:
                 break
             time.sleep(max(0.0, min(pause, end - time.monotonic())))
             pause = min(pause * 2, 5.0)
-        self.given_up |= ids - made.known
+        self.given_up |= ids - new_plan.known
         # Where none of these ids was found, what else is new is the next batch's.
-        useful = ids & made.known if ids else made.known - plan.known
-        return self._fit_to_table(spark, made, plan) if useful else plan
+        useful = ids & new_plan.known if ids else new_plan.known - plan.known
+        return self._fit_to_table(spark, new_plan, plan) if useful else plan
 
     def _make_plan(self, spark: SparkSession, before: DecodePlan | None, ids: frozenset[int]) -> DecodePlan:
         """The plan that follows the one before, with further ids, whether its table can take the rows or not."""
-        mine = self.pipeline
+        pipeline = self.pipeline
         choices: dict[str, Any] = {
-            "lossy": mine.lossy,
-            "message": mine.message,
-            "defaults": mine.defaults,
-            "encoding": mine.encoding,
+            "lossy": pipeline.lossy,
+            "message": pipeline.message,
+            "defaults": pipeline.defaults,
+            "encoding": pipeline.encoding,
         }
         while True:
             try:
-                made = make_plan(
+                new_plan = make_plan(
                     self.registry,
-                    mine.subject,
-                    reader=mine.reader,
+                    pipeline.subject,
+                    reader=pipeline.reader,
                     ids=ids | before.known if before else ids,
-                    depth=mine.depth,
-                    framing=mine.framing,
+                    depth=pipeline.depth,
+                    framing=pipeline.framing,
                     case_sensitive=False,
                     before=before,
                     **choices,
@@ -121,19 +121,22 @@ class RoutePlanner:
                 if not self.route.is_one_of_many:
                     raise
                 del choices[foreign.option]  # the other topics may be of the format that it is for
-        plan = fit_to_session(made, spark)
-        if mine.keyed is None or not mine.keyed.subject:
+        plan = fit_to_session(new_plan, spark)
+        if pipeline.keyed is None or not pipeline.keyed.subject:
             return plan
         had = before.key if before else None
-        keys = make_plan(self.registry, mine.keyed.subject, reader="union", case_sensitive=False, before=had)
+        keys = make_plan(self.registry, pipeline.keyed.subject, reader="union", case_sensitive=False, before=had)
         return replace(plan, key=fit_to_session(keys, spark))
 
     def _list_versions(self) -> tuple[int, ...]:
-        mine = self.pipeline
-        found: list[int] = []
-        for one in (mine.subject, *([mine.keyed.subject] if mine.keyed and mine.keyed.subject else [])):
-            found += (*self.registry.ask(ListVersions(subject_of(one), visible="all")).answer.numbers, 0)
-        return tuple(found)
+        pipeline = self.pipeline
+        numbers: list[int] = []
+        for subject in (
+            pipeline.subject,
+            *([pipeline.keyed.subject] if pipeline.keyed and pipeline.keyed.subject else []),
+        ):
+            numbers += (*self.registry.ask(ListVersions(subject_of(subject), visible="all")).answer.numbers, 0)
+        return tuple(numbers)
 
     def _with_retries(self, ask: Callable[[], T]) -> T:
         """Ask again while the registry can't be reached; at the last try the batch fails, and no row is bad for it."""
@@ -160,10 +163,10 @@ def fit_plan(plan: DecodePlan, before: DecodePlan | None, pipeline: Pipeline, ha
         refuse_double(pipeline, plan)
         if have is not None:
             tables.plan_evolution(pipeline.good_table, have, list_columns(plan), pipeline.evolution)
-    except (EvolutionError, PlanError) as wrong:
+    except (EvolutionError, PlanError) as error:
         if before is None or pipeline.evolution == "fail":
             raise
-        why = "; ".join(map(str, wrong.changes)) if isinstance(wrong, EvolutionError) else str(wrong)
+        why = "; ".join(map(str, error.changes)) if isinstance(error, EvolutionError) else str(error)
         reason = f"its rows can't go into {pipeline.good_table.place}: {why}"
         news = [
             RejectedSchema(
@@ -172,6 +175,6 @@ def fit_plan(plan: DecodePlan, before: DecodePlan | None, pipeline: Pipeline, ha
             for one in plan.writers
             if one.schema_id not in before.known_schemas
         ]
-        others = [one for one in plan.rejected if one.schema_id not in before.known_schemas]
-        return replace(before, rejected=drop_twins((*before.rejected, *news, *others)), framing=plan.framing)
+        remaining = [one for one in plan.rejected if one.schema_id not in before.known_schemas]
+        return replace(before, rejected=drop_twins((*before.rejected, *news, *remaining)), framing=plan.framing)
     return plan

@@ -135,9 +135,9 @@ def wait_for_all(*queries: StreamingQuery) -> None:
     failure, and all other streams end with it. Raises `PipelinesFailedError` with every failure once all have ended.
     """
     failures: list[Exception] = []
-    for one in queries:
+    for query in queries:
         try:
-            one.awaitTermination()
+            query.awaitTermination()
         except StreamingQueryException as failure:
             failures.append(failure)
     if failures:

@@ -34,13 +34,13 @@ class TopicRoute:
 
 def make_route(pipeline: Pipeline, topic: str) -> TopicRoute:
     """The way of a topic's rows: its own subject, and tables with its name in their places."""
-    mine = replace(
+    topic_pipeline = replace(
         pipeline,
         subject=f"{topic}-{pipeline.part}",
         good=_of(pipeline.good_table, topic),
         bad=_of(pipeline.bad_table, topic),
     )
-    return TopicRoute(mine, topic)
+    return TopicRoute(topic_pipeline, topic)
 
 
 def list_routes(pipeline: Pipeline) -> tuple[TopicRoute, ...] | None:

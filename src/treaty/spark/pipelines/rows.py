@@ -38,10 +38,10 @@ def _list_kept(pipeline: Pipeline) -> tuple[str, ...]:
 
 def decode_rows(pipeline: Pipeline, frame: DataFrame, plan: DecodePlan) -> DataFrame:
     """The rows with their record and their error, beside the columns that are kept and a key to count them by."""
-    kept = frame.select(*map(quote_name, list_source_columns(pipeline)))
+    selected = frame.select(*map(quote_name, list_source_columns(pipeline)))
     names = Names(RECORD, ERROR, schema_id=ROW_ID, version=pipeline.with_version)
     keyed = pipeline.keyed
-    ready = kept if keyed is None else decode_keys(kept, keyed, plan.key)
+    ready = selected if keyed is None else decode_keys(selected, keyed, plan.key)
     decoded = decode(ready, plan, column=pipeline.frames, names=names, part=pipeline.part)
     if keyed is not None:
         decoded = add_change_errors(decoded, keyed, value=pipeline.frames, record=RECORD, error=ERROR)
@@ -72,9 +72,9 @@ def select_good_rows(pipeline: Pipeline, decoded: DataFrame, plan: DecodePlan) -
 
 def list_columns(plan: DecodePlan) -> StructType:
     """The columns that a record has in the table of good rows."""
-    found = StructType.fromDDL(struct_ddl(plan.columns or (("value", plan.type),)))
-    assert isinstance(found, StructType), "names and types make a struct"
-    return found
+    columns = StructType.fromDDL(struct_ddl(plan.columns or (("value", plan.type),)))
+    assert isinstance(columns, StructType), "names and types make a struct"
+    return columns
 
 
 def refuse_kept(pipeline: Pipeline) -> None:
@@ -97,8 +97,8 @@ def refuse_double(pipeline: Pipeline, plan: DecodePlan) -> None:
         beside = [one for one in (*beside, *keyed.order) if one not in keyed.key]
         envelope = keyed.envelope
         inside = [kind for name, kind in plan.columns if envelope is not None and name == envelope.after]
-        found = StructType.fromDDL(inside[0]) if inside else None
-        fields = found.fieldNames() if isinstance(found, StructType) else fields
+        struct = StructType.fromDDL(inside[0]) if inside else None
+        fields = struct.fieldNames() if isinstance(struct, StructType) else fields
     twins = find_twins(fields)
     if twins:
         raise PlanError(

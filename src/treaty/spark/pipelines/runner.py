@@ -101,12 +101,12 @@ def _start_query(
     refuse_kept(pipeline)
     require_source_columns(pipeline, frame)
     resources = ExitStack()
-    known = resources.enter_context(open_registry(registry))
+    client = resources.enter_context(open_registry(registry))
     # A session has no two queries of one name, and may run several pipelines of one subject.
     name = f"treaty {pipeline.subject or 'topics'} into {pipeline.good_table.place} by {pipeline.checkpoint}"
 
     def begin() -> StreamingQuery:
-        writer = frame.writeStream.foreachBatch(_StreamRun(pipeline, known, hooks).batch)
+        writer = frame.writeStream.foreachBatch(_StreamRun(pipeline, client, hooks).batch)
         placed = writer.option("checkpointLocation", pipeline.checkpoint)
         return set_trigger(placed, trigger).queryName(name).start()
 
@@ -158,16 +158,16 @@ class _StreamRun:
 
     @property
     def _several(self) -> bool:
-        known = list_routes(self.pipeline)
-        return known is None or len(known) > 1
+        routes = list_routes(self.pipeline)
+        return routes is None or len(routes) > 1
 
     def _routes(self, frame: DataFrame) -> tuple[TopicRoute, ...]:
         """The routes that rows of this batch take."""
-        known = list_routes(self.pipeline)
-        if known is not None and len(known) == 1:
-            return known
-        there = sorted(row["topic"] for row in frame.select("topic").distinct().collect())
-        return tuple(make_route(self.pipeline, one) for one in there)
+        routes = list_routes(self.pipeline)
+        if routes is not None and len(routes) == 1:
+            return routes
+        topics = sorted(row["topic"] for row in frame.select("topic").distinct().collect())
+        return tuple(make_route(self.pipeline, one) for one in topics)
 
     def _runner_of(self, route: TopicRoute) -> RouteRunner:
         if route.topic not in self.runners:

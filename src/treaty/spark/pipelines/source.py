@@ -87,17 +87,17 @@ def _open_stream(spark: SparkSession, source: Source) -> DataFrame:
     if isinstance(source, KafkaSource):
         options = {**_kafka_options(source), "startingOffsets": source.start}
         return spark.readStream.format("kafka").options(**options).load()
-    found = spark.readStream.format(source.format).schema(_schema(spark, source))
+    reader = spark.readStream.format(source.format).schema(_schema(spark, source))
     if source.most is not None:
-        found = found.option("maxFilesPerTrigger", source.most)
-    return found.load(source.path)
+        reader = reader.option("maxFilesPerTrigger", source.most)
+    return reader.load(source.path)
 
 
 def _schema(spark: SparkSession, source: FilesSource) -> StructType:
     if source.schema:
-        found = StructType.fromDDL(source.schema)
-        assert isinstance(found, StructType), "names and types make a struct"
-        return found
+        columns = StructType.fromDDL(source.schema)
+        assert isinstance(columns, StructType), "names and types make a struct"
+        return columns
     return spark.read.format(source.format).load(source.path).schema
 
 
@@ -105,16 +105,16 @@ def read_client_settings(source: KafkaSource, environment: Mapping[str, str] | N
     """The settings of Kafka's client, from the file first. Raises `SourceError` for a file or a variable that is
     missing.
     """
-    known = os.environ if environment is None else environment  # noqa: TID251 (secrets of a client stand in variables)
+    variables = os.environ if environment is None else environment  # noqa: TID251 (secrets of a client stand in variables)
     settings = {**_read_properties(source.file), **dict(source.settings)}
-    return {name: _fill_variables(name, value, known) for name, value in settings.items()}
+    return {name: _fill_variables(name, value, variables) for name, value in settings.items()}
 
 
-def _fill_variables(name: str, value: str, known: Mapping[str, str]) -> str:
-    missing = [one for one in _VARIABLE.findall(value) if one not in known]
+def _fill_variables(name: str, value: str, variables: Mapping[str, str]) -> str:
+    missing = [one for one in _VARIABLE.findall(value) if one not in variables]
     if missing:
         raise SourceError(f"the setting {name!r} of Kafka names the variable {missing[0]}, which is not set")
-    return _VARIABLE.sub(lambda found: known[found[1]], value)
+    return _VARIABLE.sub(lambda found: variables[found[1]], value)
 
 
 def _read_properties(path: str) -> dict[str, str]:

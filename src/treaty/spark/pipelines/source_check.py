@@ -32,9 +32,9 @@ def require_source_columns(pipeline: Pipeline, frame: DataFrame) -> None:
     if pipeline.frames in missing:
         raise PlanError(f"the source has no column {pipeline.frames}, which holds the frames; {_find_remedy(frame)}")
     if missing:
-        known = ", ".join(frame.columns[:MOST_NAMES])
+        names = ", ".join(frame.columns[:MOST_NAMES])
         needed = ", ".join(missing)
-        raise PlanError(f"the source has no column {needed}, which `keep` or `keyed` names; there are {known}")
+        raise PlanError(f"the source has no column {needed}, which `keep` or `keyed` names; there are {names}")
     require_frames(frame, pipeline.frames)
 
 
@@ -45,8 +45,8 @@ def list_missing_columns(frame: DataFrame, names: Iterable[str]) -> list[str]:
     """
     if frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
         return [name for name in names if name not in frame.columns]
-    known = {column.lower() for column in frame.columns}
-    return [name for name in names if name.lower() not in known]
+    known_names = {column.lower() for column in frame.columns}
+    return [name for name in names if name.lower() not in known_names]
 
 
 def _find_remedy(frame: DataFrame) -> str:

@@ -14,22 +14,26 @@ def list_differences(
     columns: Sequence[str], expected: Sequence[Row], came: Sequence[Row], *, ordered: bool = False
 ) -> list[str]:
     """Return a sentence for each row that differs; none where the rows are the same, in any order unless `ordered`."""
-    found = [*(_compare_places(columns, expected, came) if ordered else _compare_sets(columns, expected, came))]
-    return found if len(found) <= SHOWN else [*found[:SHOWN], f"and {len(found) - SHOWN} more differences"]
+    differences = [*(_compare_places(columns, expected, came) if ordered else _compare_sets(columns, expected, came))]
+    return (
+        differences
+        if len(differences) <= SHOWN
+        else [*differences[:SHOWN], f"and {len(differences) - SHOWN} more differences"]
+    )
 
 
 def _compare_places(columns: Sequence[str], expected: Sequence[Row], came: Sequence[Row]) -> Iterator[str]:
     for place in range(max(len(expected), len(came))):
-        wanted = expected[place] if place < len(expected) else None
-        found = came[place] if place < len(came) else None
-        if _freeze(wanted) != _freeze(found):
-            yield _describe(columns, wanted, found, f"row {place + 1}: ")
+        expected_row = expected[place] if place < len(expected) else None
+        actual_row = came[place] if place < len(came) else None
+        if _freeze(expected_row) != _freeze(actual_row):
+            yield _describe(columns, expected_row, actual_row, f"row {place + 1}: ")
 
 
 def _compare_sets(columns: Sequence[str], expected: Sequence[Row], came: Sequence[Row]) -> Iterator[str]:
-    wanted = Counter(map(_freeze, expected))
-    found = Counter(map(_freeze, came))
-    missing, more = _take(wanted - found, expected), _take(found - wanted, came)
+    expected_counts = Counter(map(_freeze, expected))
+    actual_counts = Counter(map(_freeze, came))
+    missing, more = _take(expected_counts - actual_counts, expected), _take(actual_counts - expected_counts, came)
     for row in missing:
         nearest = max(
             more, key=lambda one: sum(_freeze(a) == _freeze(b) for a, b in zip(row, one, strict=True)), default=None
@@ -45,13 +49,13 @@ def _compare_sets(columns: Sequence[str], expected: Sequence[Row], came: Sequenc
 
 def _take(left: Counter[Any], rows: Sequence[Row]) -> list[Row]:
     """The rows that are left, as often as they are."""
-    taken = []
+    picked = []
     for row in rows:
         key = _freeze(row)
         if left[key] > 0:
             left[key] -= 1
-            taken.append(row)
-    return taken
+            picked.append(row)
+    return picked
 
 
 def _freeze(value: Any) -> Any:
@@ -67,16 +71,16 @@ def _freeze(value: Any) -> Any:
     return value
 
 
-def _describe(columns: Sequence[str], wanted: Row | None, found: Row | None, place: str = "") -> str:
-    if found is None:
-        return f"{place}missing {_show(columns, wanted or ())}"
-    if wanted is None:
-        return f"{place}unexpected {_show(columns, found)}"
-    pairs = zip(columns, wanted, found, strict=True)
+def _describe(columns: Sequence[str], expected: Row | None, actual: Row | None, place: str = "") -> str:
+    if actual is None:
+        return f"{place}missing {_show(columns, expected or ())}"
+    if expected is None:
+        return f"{place}unexpected {_show(columns, actual)}"
+    pairs = zip(columns, expected, actual, strict=True)
     changed = [f"{name} is {came!r}, expected {want!r}" for name, want, came in pairs if _freeze(want) != _freeze(came)]
     same = [
         f"{name} {want!r}"
-        for name, want, came in zip(columns, wanted, found, strict=True)
+        for name, want, came in zip(columns, expected, actual, strict=True)
         if _freeze(want) == _freeze(came)
     ]
     return f"{place}{', '.join(same)}: {'; '.join(changed)}" if same else f"{place}{'; '.join(changed)}"

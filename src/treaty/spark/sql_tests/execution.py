@@ -66,30 +66,34 @@ class CaseRunner:
         differences: list[str] = []
         error = ""
         try:
-            given: dict[str, list[CaseRows]] = {}
-            for one in case.given:
-                given.setdefault(one.source.lower(), []).append(one)
-            self._unread = set(given)
-            for wanted in case.expected:
-                differences += [f"{wanted.source}: {one}" for one in self._compare(wanted, given)]
+            given_rows: dict[str, list[CaseRows]] = {}
+            for rows in case.given:
+                given_rows.setdefault(rows.source.lower(), []).append(rows)
+            self._unread = set(given_rows)
+            for expected in case.expected:
+                differences += [f"{expected.source}: {one}" for one in self._compare(expected, given_rows)]
             if self._unread:
-                name = given[min(self._unread)][0]
+                name = given_rows[min(self._unread)][0]
                 error = f"line {name.line}: {name.source} is given, and no query that is expected reads it"
-        except (InvalidCaseError, BodyRefusedError, PySparkException) as wrong:
-            error = str(wrong).strip().split("\n")[0]
-            if isinstance(wrong, BodyRefusedError) and wrong.hint:
-                error = f"{error}; {wrong.hint}"
+        except (InvalidCaseError, BodyRefusedError, PySparkException) as failure:
+            error = str(failure).strip().split("\n")[0]
+            if isinstance(failure, BodyRefusedError) and failure.hint:
+                error = f"{error}; {failure.hint}"
         return CaseResult(case.name, tuple(differences), error, time.monotonic() - start)
 
-    def _compare(self, wanted: CaseRows, given: Mapping[str, Sequence[CaseRows]]) -> list[str]:
-        source = self._find(wanted.source)
-        columns = wanted.columns or tuple(one.name for one in source.columns)
+    def _compare(self, expected_rows: CaseRows, given_rows: Mapping[str, Sequence[CaseRows]]) -> list[str]:
+        source = self._find(expected_rows.source)
+        columns = expected_rows.columns or tuple(one.name for one in source.columns)
         names = [print_name(one) for one in columns]
-        expected = self._read_rows(replace(wanted, columns=columns), source).select(*names)
-        came = self._stream(source, given) if wanted.is_streaming else self._frame(source.name, given, asked=True)
+        expected = self._read_rows(replace(expected_rows, columns=columns), source).select(*names)
+        came = (
+            self._stream(source, given_rows)
+            if expected_rows.is_streaming
+            else self._frame(source.name, given_rows, is_asked=True)
+        )
         came = came.select(*names)
         rows = [[tuple(row) for row in frame.collect()] for frame in (expected, came)]
-        return list_differences(columns, rows[0], rows[1], ordered=wanted.is_ordered)
+        return list_differences(columns, rows[0], rows[1], ordered=expected_rows.is_ordered)
 
     def _find(self, name: str) -> ReadableSource:
         """A source as a body may read it. Raises `InvalidCaseError` for one that is not there, or has no columns."""
@@ -101,12 +105,12 @@ class CaseRunner:
     def _describe(self, key: str, name: str) -> ReadableSource:
         statement = self._statements.get(key)
         if statement is None:
-            found = self._find_source(name)
-            if found is None:
+            source = self._find_source(name)
+            if source is None:
                 raise InvalidCaseError(
                     f"there is no stream or table {name}: create it in a file of this folder, or give --registry"
                 )
-            return replace(found, generation=len(self._sources) + 1, is_joinable=True)
+            return replace(source, generation=len(self._sources) + 1, is_joinable=True)
         columns = self._columns(statement)
         if not columns:
             raise InvalidCaseError(
@@ -150,25 +154,30 @@ class CaseRunner:
         return self._plans[key]
 
     def _frame(
-        self, name: str, given: Mapping[str, Sequence[CaseRows]], *, asked: bool = False, words: Collection[str] = ()
+        self,
+        name: str,
+        given_rows: Mapping[str, Sequence[CaseRows]],
+        *,
+        is_asked: bool = False,
+        words: Collection[str] = (),
     ) -> DataFrame:
         """The rows of a source: those that are given, else those of its query, else none."""
         source = self._find(name)
         statement = self._statements.get(name.lower())
-        if name.lower() in given and not (asked and statement is not None and statement.body):
+        if name.lower() in given_rows and not (is_asked and statement is not None and statement.body):
             self._unread.discard(name.lower())
-            frames = [self._read_rows(one, source, words) for one in given[name.lower()]]
+            frames = [self._read_rows(one, source, words) for one in given_rows[name.lower()]]
             return self._settle(reduce(DataFrame.union, frames), source)
         if statement is None or not statement.body:
             return self._read_rows(CaseRows(source.name, (), "", 0), source, words)
         plan = self._plan(statement)
         for read in plan.plan.reads:
-            frame = self._frame(read.source, given, words=list_words(statement.body))
+            frame = self._frame(read.source, given_rows, words=list_words(statement.body))
             frame.createOrReplaceTempView(print_name(read.spelling))
         frame = self._spark.sql(blank_streams(self._spark, statement.body))
         return self._settle(frame, replace(source, deduplicate=())) if plan.plan.output_mode == "append" else frame
 
-    def _stream(self, source: ReadableSource, given: Mapping[str, Sequence[CaseRows]]) -> DataFrame:
+    def _stream(self, source: ReadableSource, given_rows: Mapping[str, Sequence[CaseRows]]) -> DataFrame:
         """The rows of a query that is carried out as a stream. Raises `InvalidCaseError` for what has no query."""
         statement = self._statements.get(source.name.lower())
         if statement is None or not statement.body:
@@ -179,20 +188,20 @@ class CaseRunner:
         for read in plan.plan.reads:
             upstream = self._find(read.source)
             if upstream.kind != "STREAM":
-                self._frame(read.source, given, words=words).createOrReplaceTempView(print_name(read.spelling))
+                self._frame(read.source, given_rows, words=words).createOrReplaceTempView(print_name(read.spelling))
                 continue
-            listed = [{read.source.lower(): [one]} for one in given.get(read.source.lower(), ())]
+            listed = [{read.source.lower(): [one]} for one in given_rows.get(read.source.lower(), ())]
             bare = replace(upstream, deduplicate=())
             self._sources[read.source.lower()] = bare  # the stream deduplicates, and not each of its batches
             try:
-                batches = [self._frame(read.source, {**given, **batch}, words=words) for batch in listed or [{}]]
+                batches = [self._frame(read.source, {**given_rows, **batch}, words=words) for batch in listed or [{}]]
             finally:
                 self._sources[read.source.lower()] = upstream
             streams[read.spelling] = StreamBatches(upstream, batches)
         if not streams:
             raise InvalidCaseError(f"{source.name} reads no stream: EXPECT {source.name} without STREAM")
-        with TemporaryDirectory(dir=self._views) as kept:
-            return run_stream(self._spark, plan, streams, Path(kept), source.kind)
+        with TemporaryDirectory(dir=self._views) as folder:
+            return run_stream(self._spark, plan, streams, Path(folder), source.kind)
 
     def _settle(self, frame: DataFrame, source: ReadableSource) -> DataFrame:
         """The rows without those that DEDUPLICATE takes away; of a table the last one of each key."""
@@ -223,9 +232,9 @@ class CaseRunner:
         listed = ", ".join(map(print_name, names))
         text = f"SELECT * FROM VALUES {rows.rows} AS rows({listed})"  # noqa: S608 (the rows of a test are SQL, which is checked)
         parse_body(self._spark, text)
-        there = {name.lower() for name in names}
+        column_names = {name.lower() for name in names}
         cast = [
-            f"CAST({print_name(one.name) if one.name.lower() in there else 'NULL'} AS {one.type}) AS {print_name(one.name)}"
+            f"CAST({print_name(one.name) if one.name.lower() in column_names else 'NULL'} AS {one.type}) AS {print_name(one.name)}"
             for one in source.columns
         ]
         return self._spark.sql(f"SELECT {', '.join(cast)} FROM ({text})")  # noqa: S608

@@ -89,11 +89,11 @@ def read_test(path: str, text: str) -> SqlCase:
     """Return the tests of a text. Raises `InvalidCaseError` with file, line and what is expected there."""
     lines = LineIndex(text)
     parts = [_read_rows(path, text, tokens, lines) for tokens in _split(split_tokens(text))]
-    given = tuple(rows for word, rows in parts if word == GIVEN)
+    given_rows = tuple(rows for word, rows in parts if word == GIVEN)
     expected = tuple(rows for word, rows in parts if word == EXPECT)
     if not expected:
         raise InvalidCaseError(f"{path}: nothing is expected: {FORMS}")
-    return SqlCase(path, given, expected)
+    return SqlCase(path, given_rows, expected)
 
 
 def _split(tokens: Sequence[SqlToken]) -> Iterator[list[SqlToken]]:

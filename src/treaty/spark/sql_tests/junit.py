@@ -14,10 +14,10 @@ def print_junit(results: Sequence[CaseResult], folder: str) -> str:
         "testsuite", name=folder, tests=str(len(results)), failures=str(failures), errors=str(errors),
         time=f"{sum(one.seconds for one in results):.3f}",
     )  # fmt: skip
-    for one in results:
-        case = SubElement(suite, "testcase", classname=folder, name=one.name, time=f"{one.seconds:.3f}")
-        if one.error:
-            SubElement(case, "error", message=one.error)
-        elif one.differences:
-            SubElement(case, "failure", message=one.differences[0]).text = "\n".join(one.differences)
+    for result in results:
+        case = SubElement(suite, "testcase", classname=folder, name=result.name, time=f"{result.seconds:.3f}")
+        if result.error:
+            SubElement(case, "error", message=result.error)
+        elif result.differences:
+            SubElement(case, "failure", message=result.differences[0]).text = "\n".join(result.differences)
     return tostring(suite, "unicode", xml_declaration=True) + "\n"

@@ -23,19 +23,19 @@ class StreamBatches:
 
 
 def run_stream(
-    spark: SparkSession, plan: BodyPlan, streams: Mapping[str, StreamBatches], kept: Path, kind: str = "STREAM"
+    spark: SparkSession, plan: BodyPlan, streams: Mapping[str, StreamBatches], folder: Path, kind: str = "STREAM"
 ) -> DataFrame:
     """Return all rows that a query has given once its batches are worked off: of a table the last row of each key.
 
-    `streams` are by the names of their views; views of tables are there already. `kept` is an empty folder for the batches and the state.
+    `streams` are by the names of their views; views of tables are there already. `folder` is an empty folder for the batches and the state.
     """
     for place, (view, stream) in enumerate(streams.items()):
-        _open_stream(spark, stream, kept / f"s{place}").createOrReplaceTempView(print_name(view))
+        _open_stream(spark, stream, folder / f"s{place}").createOrReplaceTempView(print_name(view))
     result = spark.sql(plan.plan.body)
     rows: list[Row] = []
     writer = result.writeStream.outputMode(plan.plan.output_mode).trigger(availableNow=True)
     query = (
-        writer.option("checkpointLocation", str(kept / "checkpoint"))
+        writer.option("checkpointLocation", str(folder / "checkpoint"))
         .foreachBatch(lambda batch, _number: rows.extend(batch.collect()))
         .start()
     )

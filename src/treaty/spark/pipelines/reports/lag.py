@@ -31,15 +31,15 @@ class StreamProgress:
 
 def parse_offsets(text: object) -> dict[str, dict[int, int]]:
     """Offsets as Spark reports them; nothing where they are not those of topics."""
-    found = text
+    parsed = text
     if isinstance(text, str):
         try:
-            found = json.loads(text)
+            parsed = json.loads(text)
         except ValueError:
             return {}
-    if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
+    if not isinstance(parsed, dict) or not all(isinstance(one, dict) for one in parsed.values()):
         return {}
-    parts = {topic: {int(number): offset for number, offset in some.items()} for topic, some in found.items()}
+    parts = {topic: {int(number): offset for number, offset in some.items()} for topic, some in parsed.items()}
     return parts if all(isinstance(one, int) for some in parts.values() for one in some.values()) else {}
 
 

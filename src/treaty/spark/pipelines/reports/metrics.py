@@ -53,9 +53,11 @@ class PipelineMetrics(Collector):
             for (number, code), count in sorted(counts.items()):
                 rows.add_metric([self.name, topic, str(number) if number >= 0 else "", code], count)
         yield rows
-        made = CounterMetricFamily("treaty_pipeline_batches", "Batches since the start of this process.", labels=labels)
-        made.add_metric([self.name], batches)
-        yield made
+        family = CounterMetricFamily(
+            "treaty_pipeline_batches", "Batches since the start of this process.", labels=labels
+        )
+        family.add_metric([self.name], batches)
+        yield family
         spent = CounterMetricFamily("treaty_pipeline_batch_seconds", "Time that batches took.", labels=labels)
         spent.add_metric([self.name], seconds)
         yield spent

@@ -47,32 +47,32 @@ def preview(
 ) -> tuple[PipelinePreview, ...]:
     """Look at the source and at each subject of a pipeline; `topics` are those of a pattern. Raises `Unavailable` where the registry can't say now."""
     ways = list_routes(pipeline) or tuple(make_route(pipeline, one) for one in topics)
-    wrong = find_source_error(pipeline, spark)
-    if wrong and not ways:
-        return (PipelinePreview("", pipeline.subject, pipeline.good_table.place, None, refused=(wrong,)),)
-    with open_registry(registry) as known:
-        seen = tuple(_one(way, known, spark) for way in ways)
-    return tuple(replace(one, refused=(*one.refused, wrong)) for one in seen) if wrong else seen
+    source_error = find_source_error(pipeline, spark)
+    if source_error and not ways:
+        return (PipelinePreview("", pipeline.subject, pipeline.good_table.place, None, refused=(source_error,)),)
+    with open_registry(registry) as client:
+        previews = tuple(_one(way, client, spark) for way in ways)
+    return tuple(replace(one, refused=(*one.refused, source_error)) for one in previews) if source_error else previews
 
 
 def _one(way: TopicRoute, registry: Registry, spark: SparkSession) -> PipelinePreview:
-    mine = way.pipeline
-    place = mine.good_table.place
-    have = tables.schema(spark, mine.good_table)
+    pipeline = way.pipeline
+    place = pipeline.good_table.place
+    have = tables.schema(spark, pipeline.good_table)
     try:
-        refuse_kept(mine)
+        refuse_kept(pipeline)
         plan = RoutePlanner(way, registry).plan(spark)
     except (NotFound, PlanError, PipelineError) as no:
-        return PipelinePreview(way.topic, mine.subject, place, None, have is None, refused=(str(no),))
+        return PipelinePreview(way.topic, pipeline.subject, place, None, have is None, refused=(str(no),))
     rows = list_columns(plan)
     try:
-        refuse_double(mine, plan)
+        refuse_double(pipeline, plan)
         if have is None:
-            return PipelinePreview(way.topic, mine.subject, place, plan, new=True)
-        tables.plan_evolution(mine.good_table, have, rows, mine.evolution)
+            return PipelinePreview(way.topic, pipeline.subject, place, plan, new=True)
+        tables.plan_evolution(pipeline.good_table, have, rows, pipeline.evolution)
     except (EvolutionError, PlanError) as no:
-        return PipelinePreview(way.topic, mine.subject, place, plan, refused=(str(no),))
-    suspect = list_pipeline_queries(plan, mine)
-    kinds = {"add", "widen"} if mine.evolution == "widen" else frozenset[str]()
+        return PipelinePreview(way.topic, pipeline.subject, place, plan, refused=(str(no),))
+    suspect = list_pipeline_queries(plan, pipeline)
+    kinds = {"add", "widen"} if pipeline.evolution == "widen" else frozenset[str]()
     grows = tuple(one for one in list_changes(have, rows) if one.kind in kinds)
-    return PipelinePreview(way.topic, mine.subject, place, plan, grows=grows, suspect=suspect)
+    return PipelinePreview(way.topic, pipeline.subject, place, plan, grows=grows, suspect=suspect)

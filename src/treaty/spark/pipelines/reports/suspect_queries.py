@@ -31,25 +31,25 @@ def list_suspect_queries(plan: DecodePlan, table: LakeTable, with_id: str = "") 
 
     Empty where the versions of the subject leave no doubt.
     """
-    found = (one for one in find_suspect_rows(plan) if not one.bad)
-    return tuple(SuspectQuery(one.sentence, one.print_query(_name(table), with_id), REMEDY[False]) for one in found)
+    suspects = (one for one in find_suspect_rows(plan) if not one.bad)
+    return tuple(SuspectQuery(one.sentence, one.print_query(_name(table), with_id), REMEDY[False]) for one in suspects)
 
 
 def list_pipeline_queries(plan: DecodePlan, pipeline: Pipeline) -> tuple[SuspectQuery, ...]:
     """One query for each kind of wrong rows in the two tables of a pipeline."""
     bad = pipeline.bad_table
-    found = (one for one in find_suspect_rows(plan) if one.bad)
-    more = (SuspectQuery(one.sentence, one.print_query(_name(bad), "schema_id"), REMEDY[True]) for one in found)
+    suspects = (one for one in find_suspect_rows(plan) if one.bad)
+    more = (SuspectQuery(one.sentence, one.print_query(_name(bad), "schema_id"), REMEDY[True]) for one in suspects)
     return (*list_suspect_queries(plan, pipeline.good_table, pipeline.with_id), *more)
 
 
 def list_plan_queries(pipeline: Pipeline, plans: Iterable[tuple[str, int, DecodePlan]]) -> tuple[SuspectQuery, ...]:
     """The queries for the plans of all topics of a pipeline, each with its topic and the batch since which it holds."""
-    found = (
+    suspects = (
         list_pipeline_queries(plan, (make_route(pipeline, topic) if topic else TopicRoute(pipeline)).pipeline)
         for topic, _, plan in plans
     )
-    return tuple(one for some in found for one in some)
+    return tuple(one for some in suspects for one in some)
 
 
 def _name(table: LakeTable) -> str:
