@@ -1,7 +1,6 @@
 """The conversation with a registry over HTTP, through both drivers, with a real server that answers by a script."""
 
 import asyncio
-import socket
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.behaviours.scripted import Hang, Say, Seen, scripted
+from tests.servers.ports import free_port
 from treaty.client.async_http_registry import AsyncHttpRegistry
 from treaty.client.http_registry import HttpRegistry
 from treaty.client.properties import settings_of
@@ -66,13 +66,6 @@ def ask(request: pytest.FixtureRequest) -> Ask:
 
 def quick(url: str) -> ClientSettings:
     return replace(settings_of(url), pause=0.001, max_pause=0.01, rounds=3, attempt_timeout=5.0)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def test_an_answer_comes_with_its_token(ask: Ask) -> None:

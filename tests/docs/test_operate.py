@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.docs.test_rights import free_port
+from tests.servers.ports import free_port
 from treaty.core import limits
 
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "operate.md").read_text("utf-8")

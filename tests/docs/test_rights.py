@@ -2,21 +2,16 @@
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+from tests.servers.ports import free_port
 from treaty.api.auth.settings import read_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "rights.md").read_text("utf-8")
 BLOCKS = re.findall(r"```(sh|toml|text)\n(.*?)```", PAGE, re.DOTALL)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
 
 
 def test_the_steps_print_what_the_page_says(tmp_path: Path) -> None:

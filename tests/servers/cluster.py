@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,7 @@ import urllib.request
 from pathlib import Path
 
 from tests.servers.kafka import BOUND
+from tests.servers.ports import free_port
 from treaty.spark.jars import spark_home
 
 SECONDS = 300.0
@@ -19,17 +19,12 @@ SECONDS = 300.0
 SMALL = "-Xms64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
-
-
 class Cluster:
     """A master and two workers of one core each, until `stop`. Its `url` is what ``--master`` takes."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="treaty-spark-"))
-        port, self._page = _free_port(), _free_port()
+        port, self._page = free_port(), free_port()
         self.url = f"spark://127.0.0.1:{port}"
         self._processes: list[subprocess.Popen[bytes]] = []
         at = ("--host", "127.0.0.1")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from tests.servers.ports import free_port
 from treaty.cli.main import group
 from treaty.spark.jars import spark_home
 from treaty.spark.session import QUICK_START
@@ -39,8 +40,7 @@ def write_settings(folder: Path) -> str:
 @contextmanager
 def connect_server(folder: Path) -> Iterator[str]:
     """Spark Connect as a server of its own; gives what ``SPARK_REMOTE`` names."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = int(free.getsockname()[1])
+    port = free_port()
     words = [
         str(spark_home() / "bin" / "spark-submit"), "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
         "--master", "local[2]", "--properties-file", write_settings(folder),

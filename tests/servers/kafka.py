@@ -19,6 +19,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from tests.facades.authority import Authority
 from tests.servers.jars import classpath, java
+from tests.servers.ports import free_ports
 
 VERSION = "4.3.1"
 SECONDS = 90.0
@@ -81,18 +82,13 @@ def broker_classpath() -> str:
     return classpath(f"kafka-{VERSION}", wanted, ("org.apache.kafka:kafka-tools-api",))
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
-
-
 class Kafka:
     """A broker and its data, which `stop` takes away. `seconds` says how long the first start took."""
 
     def __init__(self) -> None:
         self._classpath = broker_classpath()
         self.folder = Path(tempfile.mkdtemp(prefix="treaty-kafka-"))
-        self.port, self._secured, self._tls, other = (_free_port() for _ in range(4))
+        self.port, self._secured, self._tls, other = free_ports(4)
         self.authority = Authority(self.folder)
         self._log = self.folder / "broker.log"
         settings = {

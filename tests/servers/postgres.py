@@ -9,7 +9,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import stat
 import subprocess
 import tempfile
@@ -20,6 +19,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from tests.servers.ports import free_port
 
 SECONDS = 30.0
 """How long a start may take."""
@@ -64,8 +65,7 @@ class Postgres:
                 self._bring()
             os.chown(self.folder, account.pw_uid, account.pw_gid)
         self._env = {"LC_ALL": "C", "TZ": "UTC", "HOME": str(self.folder), "PATH": os.defpath}
-        with socket.create_server(("127.0.0.1", 0)) as found:
-            self.port: int = found.getsockname()[1]
+        self.port = free_port()
         if of is not None:
             assert of.process.poll() is not None, "data are copied from a server that is halted"
             subprocess.run(["cp", "-Rp", of.folder / "data", self.folder / "data"], check=True)
