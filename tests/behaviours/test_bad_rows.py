@@ -1,17 +1,23 @@
 """Bad rows without Spark: what became of them, who collects them, and where they stay when a source comes back."""
 
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
 import pyarrow as pa
+import pytest
 
 from treaty.arrow.bad_rows import count_reasons, filter_rows, join_results, select_listed
 from treaty.assemble import connect
 from treaty.cli.metastore.queries.watch import NO_RUNNER, read_statuses
 from treaty.core.limits import FORMER_GENERATIONS
 from treaty.core.messages.metastore import DescribeSource
+from treaty.core.refusals import SourceNotFound
+from treaty.core.registry import CALL, CallOptions, Registry, Reply
+from treaty.core.requests import Request
 from treaty.core.sources import BAD
 from treaty.metastore import Metastore
-from treaty.metastore.bad_rows import first_generation, name_bad_folder
+from treaty.metastore.bad_rows import find_origin, first_generation, name_bad_folder
 from treaty.plan.rows import OPEN, REPLAYED, SOURCE_COLUMNS, BadRowFilter
 from treaty.spark.runner.service.part_status import FieldReads, PartStatus, add_bad, add_progress
 
@@ -83,6 +89,50 @@ def test_a_source_keeps_its_first_generation_however_often_it_comes_back() -> No
         back = registry.ask(DescribeSource("lines_bad")).answer.source
     assert back.generation != bad.generation == first_generation(back)
     assert (name_bad_folder(back), len(back.former)) == (name_bad_folder(bad), FORMER_GENERATIONS)
+
+
+def test_the_source_of_bad_rows_is_found_by_the_name_that_it_has_now() -> None:
+    """Whoever holds the row of the stream from before a rename or a swap gets no other source, and no source where it is gone."""
+    other = LINES.replace("lines", "notes").replace(", BAD_ROWS = true", "")
+    with connect("memory:") as registry:
+        metastore = Metastore(registry.registry)
+        metastore.run(f"{LINES};{other}")
+        bad, lines = (registry.ask(DescribeSource(name)).answer.source for name in ("lines_bad", "lines"))
+        for sql, name in (("SWAP WITH notes", "notes"), ("RENAME TO words", "words")):
+            metastore.run(f"ALTER STREAM {lines.name} {sql}")
+            lines = find_origin(registry.registry, bad)
+            assert (lines.name, lines.generation) == (name, bad.generation)
+        assert registry.ask(DescribeSource(bad.origin)).answer.source.place == "notes"
+        metastore.run(
+            "DROP STREAM lines_bad; CREATE STREAM lines_bad (id BIGINT) WITH (CONNECTOR = 'delta', PATH = 'x')"
+        )
+        with pytest.raises(SourceNotFound, match="lines_bad has the bad rows of another source by now"):
+            find_origin(registry.registry, bad)
+
+
+@dataclass(frozen=True)
+class ChangingRegistry:
+    """A registry in which statements are carried out right before some of its questions, by their number."""
+
+    registry: Registry
+    statements: dict[int, str]
+    asked: list[object] = field(default_factory=list)
+
+    def ask(self, request: Request[Any], call: CallOptions = CALL) -> Reply[Any]:
+        self.asked.append(request)
+        if len(self.asked) in self.statements:
+            Metastore(self.registry).run(self.statements[len(self.asked)])
+        return self.registry.ask(request, call)
+
+
+def test_a_swap_between_two_questions_makes_no_other_source_the_one_of_bad_rows() -> None:
+    other = LINES.replace("lines", "notes").replace(", BAD_ROWS = true", "")
+    with connect("memory:") as registry:
+        Metastore(registry.registry).run(f"{LINES};{other}")
+        bad = registry.ask(DescribeSource("lines_bad")).answer.source
+        changes = {2: "ALTER STREAM lines SWAP WITH notes", 5: "ALTER STREAM notes RENAME TO words"}
+        source = find_origin(cast("Registry", ChangingRegistry(registry.registry, changes)), bad)
+    assert (source.name, source.generation) == ("words", bad.generation)
 
 
 def test_rows_of_each_source_are_counted_and_rows_that_were_not_written_too() -> None:

@@ -1,5 +1,8 @@
 """Where the bad rows of a source are: a Delta table below the root of files, and beside it what became of them."""
 
+from treaty.core.messages.metastore import DescribeSource
+from treaty.core.refusals import NotFound, SourceNotFound
+from treaty.core.registry import Registry
 from treaty.core.sources import Source
 
 FOLDER = "_bad"
@@ -18,3 +21,25 @@ def first_generation(source: Source) -> int:
 def name_bad_folder(bad: Source) -> str:
     """Return the folder of a stream of bad rows, relative to the root of files."""
     return bad.place or f"{FOLDER}/{first_generation(bad)}"
+
+
+def find_origin(registry: Registry, bad: Source) -> Source:
+    """Return the source whose rows a stream of bad rows has, by the name that it has now.
+
+    The row `bad` may be older than a rename, or than a swap by which its name is that of another source. Raises `NotFound` where the stream or the source is gone.
+    """
+    while True:
+        stream = registry.ask(DescribeSource(bad.name)).answer.source
+        if first_generation(stream) != first_generation(bad):
+            message = f"{bad.name} has the bad rows of another source by now"
+            raise SourceNotFound.of(
+                "SOURCE_NOT_FOUND", message, path="/name", old=str(bad.generation), new=str(stream.generation)
+            )
+        try:
+            origin = registry.ask(DescribeSource(stream.origin)).answer.source
+        except NotFound:
+            if registry.ask(DescribeSource(bad.name)).answer.source.origin == stream.origin:
+                raise
+            continue
+        if registry.ask(DescribeSource(bad.name)).answer.source.origin == stream.origin:
+            return origin

@@ -17,7 +17,7 @@ from treaty.core.messages.metastore import DescribeSource
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.sources import CHANGES, Incarnation, Source, SourceRead
-from treaty.metastore.bad_rows import first_generation
+from treaty.metastore.bad_rows import find_origin, first_generation
 from treaty.spark.lake.table import LakeTable, WriteId
 from treaty.spark.pipelines.trigger import StreamTrigger, set_trigger
 from treaty.spark.planner.pseudo_columns import list_words
@@ -129,7 +129,7 @@ class QueryStarter:
         start = dict(source.properties).get("START", "")
         opener = SourceOpener(session, self.registry, self.root, run.counts_unknown, self.clusters, start)
         words = list_words(query.plan.body)
-        reads = [(read, self._find_upstream(source, read)) for read in query.plan.reads]
+        reads = [(read, self.find_upstream(source, read)) for read in query.plan.reads]
         if any(is_read_by_batch(upstream, read.mode) for read, upstream in reads):
             if not query.plan.fingerprint.plan:
                 return self._open_batches(source, query, opener, reads, run.on_bad)
@@ -144,7 +144,7 @@ class QueryStarter:
         decoding = describe_decoding(self.registry, opener, [upstream for _, upstream in reads])
         return OpenedPart(rows, query.plan.output_mode, sink.write, decoding)
 
-    def _find_upstream(self, source: Source, read: SourceRead) -> Source:
+    def find_upstream(self, source: Source, read: SourceRead) -> Source:
         """Return the source that a query was planned over. Raises `SourceNotRunnableError` where another one has its name by now."""
         upstream = self.registry.ask(DescribeSource(read.source)).answer.source
         if read.generation not in (upstream.generation, *upstream.former):
@@ -186,7 +186,7 @@ class QueryStarter:
 
     def _open_bad(self, bad: Source, run: QueryRun) -> "OpenedPart":
         """The bad rows of a source."""
-        source = self.registry.ask(DescribeSource(bad.origin)).answer.source
+        source = find_origin(self.registry, bad)
         session = self.spark.newSession()
         for setting, value in (*PINNED, *self.settings.items()):
             session.conf.set(setting, value)

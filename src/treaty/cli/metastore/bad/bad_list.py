@@ -1,5 +1,6 @@
 """`treaty bad list`: how many bad rows there are by reason and schema id, and the rows with their places, without a JVM."""
 
+import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack
 from importlib import import_module
@@ -90,12 +91,14 @@ def _say_report(report: dict[str, Any], limit: int) -> None:
         screen.say_rows(heads, cells)
         screen.say("")
     if report["unfinished"]:
-        screen.say(f"a replay was cut short: `treaty bad replay {report['origin']}` completes it", "yellow")
+        screen.say(
+            f"a replay was cut short: `treaty bad replay {shlex.quote(report['origin'])}` completes it", "yellow"
+        )
     left = sum(one["rows"] for one in report["counts"] if one["state"] == OPEN)
     if left > len(rows) and limit:
         screen.say(f"{len(rows)} of {left:,} are listed: --limit N, --reason CODE or --schema-id N", err=True)
     if left:
-        screen.say(f"after a mend, `treaty bad replay {report['origin']}` decodes them again", err=True)
+        screen.say(f"after a mend, `treaty bad replay {shlex.quote(report['origin'])}` decodes them again", err=True)
 
 
 _OTHERS = frozenset(

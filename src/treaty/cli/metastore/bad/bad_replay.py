@@ -188,4 +188,4 @@ def _say_replay(source_replay: "SourceReplay", *, dry_run: bool) -> None:
     for reader, statement in source_replay.remedies:
         screen.say(f"  {reader} needs all its rows again: treaty sql -e {shlex.quote(statement)}", "yellow")
     if source_replay.left:
-        screen.say(f"next: `treaty bad list {source_replay.name.removesuffix('_bad')}` shows what is left", err=True)
+        screen.say(f"next: `treaty bad list {shlex.quote(source_replay.name)}` shows what is left", err=True)

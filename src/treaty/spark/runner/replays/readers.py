@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from treaty.core.column_types.tokens import print_name
-from treaty.core.messages.metastore import DescribeSource
 from treaty.core.registry import Registry
 from treaty.core.sources import CHANGES, Source, SourceRead
 from treaty.core.state.metastore.keys import key_of_name
@@ -98,7 +97,7 @@ def run_body(starter: QueryStarter, reader: QueryReader, rows: DataFrame, sessio
         session.conf.set(setting, value)
     words = list_words(query.plan.body)
     for read in query.plan.reads:
-        upstream = starter.registry.ask(DescribeSource(read.source)).answer.source
+        upstream = starter.find_upstream(reader.source, read)
         view = print_name(read.spelling or upstream.name)
         if read.source == reader.read.source:
             rows.createOrReplaceTempView(view)

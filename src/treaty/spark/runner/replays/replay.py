@@ -16,9 +16,8 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from treaty.core.column_types.tokens import print_name
-from treaty.core.messages.metastore import DescribeSource
 from treaty.core.sources import Source
-from treaty.metastore.bad_rows import RESULTS, first_generation
+from treaty.metastore.bad_rows import RESULTS, find_origin, first_generation
 from treaty.plan.rows import AT, PASSED, REPLAY, ROW_ID, BadRowFilter
 from treaty.plan.value import DecodePlan
 from treaty.spark.lake import delta
@@ -215,7 +214,8 @@ class BadRowReplayer:
 
     @property
     def _source(self) -> Source:
-        return self.starter.registry.ask(DescribeSource(self.bad.origin)).answer.source
+        """The source whose rows these are; it may get another name meanwhile, and another one its name."""
+        return find_origin(self.starter.registry, self.bad)
 
     @property
     def _folder(self) -> str:
