@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from tests.facades.doors import basic, door, opened
+from treaty.api.auth.authorization import CHANGING_COMMANDS
 from treaty.api.protection import ProtectionSettings
+from treaty.core.declarations.metastore import DECLARED
 
 STATEMENTS = "/metastore/v1/statements"
 STREAM = "CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'AVRO')"
@@ -26,6 +28,8 @@ STREAM = "CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'AVRO'
         ("ALTER STREAM s SET PROTECTED = true", {}, 403),
         ("CREATE TYPE t AS INT", {"atomic": True}, 403),
         ("CREATE TYPE t AS INT", {"atomic": True, "dryRun": True}, 200),
+        ("CREATE STREAM q AS SELECT a FROM s", {}, 403),
+        ("CREATE TABLE q AS SELECT a, count(*) AS n FROM s GROUP BY a", {}, 403),
         ("SHOW STREAMS", {}, 200),
     ],
 )
@@ -37,6 +41,16 @@ def test_statements_that_change_something_are_refused(sql: str, members: dict[st
             assert (answer.json().get("code") == "DDL_OFF") is (status == 403)
 
     asyncio.run(run())
+
+
+def test_every_command_of_the_metastore_is_refused_but_those_of_planners_and_runners() -> None:
+    """What they plan was asked for by somebody whose command was let in, such as the server itself for its project."""
+    theirs = {
+        "take-planning-job", "finish-planning-job", "withdraw-plan", "acquire-runner", "release-runner", "assign-queries", "lease-topics",
+    }  # fmt: skip
+    refused = {operation.name for operation in DECLARED if operation.request in CHANGING_COMMANDS}
+    assert refused | theirs == {operation.name for operation in DECLARED if operation.writes}
+    assert not refused & theirs
 
 
 def test_schemas_are_registered_all_the_same_and_the_native_path_is_no_way_round() -> None:

@@ -18,6 +18,7 @@ from treaty.core.messages.metastore import (
     TypeDropped,
     TypeStored,
 )
+from treaty.core.messages.plans import RequestPlan
 from treaty.core.messages.scripts import RunScript, ScriptDone
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
@@ -30,6 +31,8 @@ from treaty.core.state.metastore.keys import key_of_name
 A = TypeVar("A")
 NAMES_AT_ONCE = 10_000
 """Names of subjects that are filtered between two pauses."""
+CHANGING_COMMANDS = (*DEFINITION_COMMANDS, RunScript, RequestPlan)
+"""Commands that a server with ``--ddl off`` refuses: a plan that is asked for becomes a source, whoever plans it."""
 AskRegistry = Callable[[Request[Any], CallOptions], Awaitable[Reply[Any]]]
 
 
@@ -91,7 +94,7 @@ class AuthorizedRegistry:
             )
         if (
             not self.ddl
-            and isinstance(request, (*DEFINITION_COMMANDS, RunScript))
+            and isinstance(request, CHANGING_COMMANDS)
             and not _passes_without_ddl(request, imports=self.imports or access is not None)
         ):
             raise Forbidden.of(
