@@ -1,7 +1,6 @@
 """`treaty test`: tests of queries, in files of SQL, without a broker and without a server."""
 
-import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +61,7 @@ def command(
     """  # noqa: D301 - click wants the control character
     with needs_spark():
         from treaty.client.connection import run_exchange  # noqa: PLC0415 (these load Spark, which --help must not need)
+        from treaty.spark.held_folder import HeldFolder  # noqa: PLC0415
         from treaty.spark.planner.registry_sources import find_readable_source  # noqa: PLC0415
         from treaty.spark.session import QUICK_START, session  # noqa: PLC0415
         from treaty.spark.sql_tests.execution import CaseRunner  # noqa: PLC0415
@@ -83,9 +83,7 @@ def command(
         def find_source(name: str) -> "ReadableSource | None":
             return None if client is None else run_exchange(client.registry, find_readable_source(name))
 
-        runner = CaseRunner(
-            spark, cases, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="treaty-test-"))), find_source
-        )
+        runner = CaseRunner(spark, cases, stack.enter_context(closing(HeldFolder("treaty-test-"))).path, find_source)
         for case in cases.tests:
             results.append(runner.run(case))
             if not as_json:

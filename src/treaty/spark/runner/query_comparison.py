@@ -1,10 +1,9 @@
 """Two queries run over the same records, of topics, of files or of versions of Delta tables, and their rows compared; nothing is written."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from types import MappingProxyType
 
@@ -24,6 +23,7 @@ from treaty.core.sources import QueryPlan, Source
 from treaty.metastore.compared_results import ResultComparison
 from treaty.metastore.sql.values import EARLIEST, ComparedRange
 from treaty.plan.errors import PlanError
+from treaty.spark.held_folder import HeldFolder
 from treaty.spark.planner.leaf_columns import blank_streams
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import RESTRICTED
@@ -35,6 +35,8 @@ from treaty.spark.runner.row_differences import FrameDifferences, compare_frames
 from treaty.spark.runner.row_order import ORDER, keep_last, propagate_order
 from treaty.spark.runner.source_frames import SourceOpener
 
+PREFIX = "treaty-compare-"
+"""How the folders of comparisons begin."""
 TAG = "treaty-comparison"
 """The tag of the jobs of a comparison, by which they are cancelled."""
 AGAIN_SECONDS = 0.5
@@ -120,8 +122,8 @@ def _compare_batches(queries: ComparedQueries, way: ComparedWay) -> ResultCompar
 
 
 def _compare_streams(queries: ComparedQueries, way: ComparedWay, late: Event) -> ResultComparison:
-    with TemporaryDirectory(prefix="treaty-compare-", ignore_cleanup_errors=True) as folder:
-        streams = ComparedStreams(queries.session, queries.recorded, Path(folder), late)
+    with closing(HeldFolder(PREFIX)) as folder:  # it has the rows of the range
+        streams = ComparedStreams(queries.session, queries.recorded, folder.path, late)
         number = streams.write_batches()
         results = [
             (name, streams.run(plan, key, name))

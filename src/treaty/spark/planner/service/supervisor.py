@@ -14,13 +14,15 @@ from typing import IO, Any
 
 from treaty.core.limits import PLAN_SECONDS, PLANNER_HEAP
 from treaty.core.state.codec import decode_message, dumps, encode_message
+from treaty.spark.held_folder import HeldFolder
 from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, PlannerEndedError, QueryBody
-from treaty.spark.planner.service.view_folder import PlannerFolder
 
 START_SECONDS = 120
 """Seconds in which a planner is ready; a busy machine needs a few of them."""
 LOOK_SECONDS = 0.5
 """Seconds after which a wait looks whether the program is to end."""
+PREFIX = "treaty-planner-"
+"""How the folders of planners begin."""
 PROGRAM = (sys.executable, "-m", "treaty.spark.planner.service.process")
 HEAP_ENDED, SIGNALLED = 3, 128
 """Exit codes of the process: its JVM ended where its heap did, or was killed."""
@@ -42,7 +44,7 @@ class PlannerProcess:
         self._verbose = verbose
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder: PlannerFolder | None = None
+        self._folder: HeldFolder | None = None
         self._rest = b""
         self.starts = 0
 
@@ -79,16 +81,20 @@ class PlannerProcess:
             return
         self._end()
         self.starts += 1
-        self._folder = PlannerFolder()
-        self._process = subprocess.Popen(  # noqa: S603 (a program of Treaty's own)
-            (*PROGRAM, str(self._folder.path)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=None if self._verbose else subprocess.DEVNULL,
-            start_new_session=True,  # so that the JVM ends with it, and no Ctrl-C of the terminal reaches it first
-        )
         try:
+            self._folder = HeldFolder(PREFIX)
+            self._process = subprocess.Popen(  # noqa: S603 (a program of Treaty's own)
+                (*PROGRAM, str(self._folder.path)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=None if self._verbose else subprocess.DEVNULL,
+                start_new_session=True,  # so that the JVM ends with it, and no Ctrl-C of the terminal reaches it first
+            )
             answer = self._read_answer(START_SECONDS)
+        except OSError as error:  # no folder, or no process
+            self._end()
+            message = f"the planner does not start: {error}. It needs room for a process, and in the temporary folder"
+            raise PlannerEndedError(message) from error
         except BaseException:
             self._end()
             raise
@@ -151,16 +157,24 @@ class PlannerProcess:
 
     def _end(self) -> None:
         process, self._process, self._rest = self._process, None, b""
-        if process is None:
-            return
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # the JVM too, which is of its process group
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
+        folder, self._folder = self._folder, None
+        try:
+            if process is not None:
+                _kill(process)
+        finally:
+            if folder is not None:
+                folder.close()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process with its JVM, which is of its process group."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):  # what it did not read any more is flushed here
                 stream.close()
-        if self._folder is not None:
-            self._folder.close()
 
 
 def _explain_end(code: int | None, seconds: float) -> BodyRefusedError:

@@ -1,4 +1,4 @@
-"""The folder of a planner process: it is removed with the process, and those of programs that were killed at the next start."""
+"""Temporary folders of programs that may be killed: each is removed with its program, and those of killed ones at the next start."""
 
 import fcntl
 import os
@@ -8,18 +8,18 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-PREFIX, LOCK = "treaty-planner-", "lock"
+LOCK = "lock"
 UNLOCKED_SECONDS = 3_600
 """Seconds after which a folder without a lock is one of a program that was killed while it made it."""
 
 
-class PlannerFolder:
+class HeldFolder:
     """A folder below the temporary folder, which this program holds by a lock until it is closed or killed."""
 
-    def __init__(self) -> None:
-        """Remove what killed programs have left, and make the folder. Raises `OSError`."""
-        sweep_folders(Path(tempfile.gettempdir()))
-        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+    def __init__(self, prefix: str) -> None:
+        """Remove what killed programs have left whose folders begin with `prefix`, and make the folder. Raises `OSError`."""
+        sweep_folders(Path(tempfile.gettempdir()), prefix)
+        self.path = Path(tempfile.mkdtemp(prefix=prefix))
         draft = self.path / f"{LOCK}.draft"
         self._lock = os.open(draft, os.O_CREAT | os.O_WRONLY, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -31,9 +31,9 @@ class PlannerFolder:
         os.close(self._lock)
 
 
-def sweep_folders(parent: Path) -> None:
-    """Remove the folders of planners whose programs have ended."""
-    for folder in parent.glob(f"{PREFIX}*"):
+def sweep_folders(parent: Path, prefix: str) -> None:
+    """Remove the folders below another one that begin with `prefix`, of programs that have ended."""
+    for folder in parent.glob(f"{prefix}*"):
         with suppress(OSError):  # of another user, or removed by another program meanwhile
             if not _is_held(folder):
                 shutil.rmtree(folder, ignore_errors=True)
