@@ -2,22 +2,25 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa
 import pytest
 
 from treaty.arrow.bad_rows import count_reasons, filter_rows, join_results, select_listed
+from treaty.arrow.delta_log import NoTableError
 from treaty.assemble import connect
 from treaty.cli.metastore.queries.watch import NO_RUNNER, read_statuses
 from treaty.core.limits import FORMER_GENERATIONS
 from treaty.core.messages.metastore import DescribeSource
-from treaty.core.refusals import SourceNotFound
+from treaty.core.refusals import Invalid, SourceNotFound
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import Request
 from treaty.core.sources import BAD
 from treaty.metastore import Metastore
 from treaty.metastore.bad_rows import find_origin, first_generation, name_bad_folder
+from treaty.metastore.records.tables import find_folder, writer_of
 from treaty.plan.rows import OPEN, REPLAYED, SOURCE_COLUMNS, BadRowFilter
 from treaty.spark.runner.service.part_status import FieldReads, PartStatus, add_bad, add_progress
 
@@ -133,6 +136,21 @@ def test_a_swap_between_two_questions_makes_no_other_source_the_one_of_bad_rows(
         changes = {2: "ALTER STREAM lines SWAP WITH notes", 5: "ALTER STREAM notes RENAME TO words"}
         source = find_origin(cast("Registry", ChangingRegistry(registry.registry, changes)), bad)
     assert (source.name, source.generation) == ("words", bad.generation)
+
+
+def test_a_table_of_bad_rows_is_read_where_it_is(tmp_path: Path) -> None:
+    """It has no PATH; SELECT and `read_table` look below the root, by the generation of the stream."""
+    with connect("memory:") as registry:
+        metastore = Metastore(registry.registry)
+        metastore.run(LINES)
+        bad = registry.ask(DescribeSource("lines_bad")).answer.source
+        assert find_folder(bad, tmp_path) == tmp_path / "_bad" / str(bad.generation)
+        assert writer_of(bad) == f"treaty-bad-{bad.generation}"
+        with pytest.raises(NoTableError, match=f"_bad/{bad.generation}"):
+            metastore.read_table("lines_bad", tmp_path)
+        for time in ("yesterday", "2026-01-31T10:00:00"):
+            with pytest.raises(Invalid, match="is no time in ISO 8601 with its zone"):
+                metastore.read_table("lines_bad", tmp_path, time=time)
 
 
 def test_rows_of_each_source_are_counted_and_rows_that_were_not_written_too() -> None:

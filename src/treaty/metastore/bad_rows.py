@@ -23,6 +23,11 @@ def name_bad_folder(bad: Source) -> str:
     return bad.place or f"{FOLDER}/{first_generation(bad)}"
 
 
+def name_folder(source: Source) -> str:
+    """Return the folder of a source, relative to the root of files; bad rows have one by the generation."""
+    return name_bad_folder(source) if source.origin else source.place
+
+
 def find_origin(registry: Registry, bad: Source) -> Source:
     """Return the source whose rows a stream of bad rows has, by the name that it has now.
 

@@ -11,6 +11,7 @@ from treaty.core.column_types import lower_name, parse_column_type
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.refusals import Invalid
 from treaty.core.sources import Source
+from treaty.metastore.bad_rows import first_generation, name_folder
 from treaty.metastore.columns.source_refresh import read_user_types
 from treaty.metastore.records.selection import RecordSelection, make_selection
 from treaty.metastore.sql.statements import SelectRowsStatement
@@ -50,10 +51,10 @@ def read_table(
 ) -> Exchange["ArrowTable"]:
     """Return rows of a stream or table that is kept as Delta below the root `files`, as a `pyarrow.Table`; `.to_pandas()` makes a frame of it.
 
-    The rows are those of the newest commit, of a `version`, of a `time` in ISO 8601, or those alone that a `batch` of its query has written
+    The rows are those of the newest commit, of a `version`, of a `time` in ISO 8601 with its zone, or those alone that a `batch` of its query has written
     (-1: the newest). `where` has values that columns equal. A table that can't be read without Spark is read by the session `spark`.
 
-    Raises `SourceNotFound`, `Invalid` for a column that there is not or another connector, `treaty.arrow.delta_log.NoTableError` for a version or batch
+    Raises `SourceNotFound`, `Invalid` for a column that there is not, a wrong time or another connector, `treaty.arrow.delta_log.NoTableError` for a version or batch
     that is not there, and `NeedsSparkError` where Spark is needed and none was given.
     """
     chosen = TablePlace(version, time, NO_BATCH if batch is None else batch)
@@ -76,10 +77,11 @@ def select_source(statement: SelectRowsStatement) -> Exchange[tuple[Source, Reco
 
 def find_folder(source: Source, root: Path) -> Path:
     """Return the folder of a source below a root. Raises `Invalid` for one that is not below it."""
-    folder = (root / source.place.lstrip("/")).resolve()
+    place = name_folder(source)
+    folder = (root / place.lstrip("/")).resolve()
     if not folder.is_relative_to(root.resolve()):
         raise Invalid.of(
-            "PATH_OUTSIDE", f"the folder {source.place} of {source.name} is not below {root}", path="/sql", new=source.place,
+            "PATH_OUTSIDE", f"the folder {place} of {source.name} is not below {root}", path="/sql", new=place,
             allowed="a PATH below the root",
         )  # fmt: skip
     return folder
@@ -115,7 +117,9 @@ def read_selected(
 
 
 def writer_of(source: Source) -> str:
-    """Return the name under which the query of a source writes its batches."""
+    """Return the name under which the query of a source writes its batches, or what collects its bad rows; empty where neither does."""
+    if source.origin:
+        return f"treaty-bad-{first_generation(source)}"
     return "" if source.query is None else f"treaty-{source.query.began}"
 
 
@@ -128,7 +132,16 @@ def _mask(table: "ArrowTable", selection: RecordSelection) -> list[bool]:
 
 
 def _milliseconds(time: str) -> int:
-    return int(datetime.fromisoformat(time).timestamp() * 1_000)
+    """The moment of a text; without its zone it would be another one on each machine. Raises `Invalid`."""
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise Invalid.of(
+            "TABLE_TIME", f"{time[:100]!r} is no time in ISO 8601 with its zone", path="/time", new=time[:100], allowed="2026-01-31T10:00:00Z"
+        )  # fmt: skip
+    return int(moment.timestamp() * 1_000)
 
 
 def _quote(name: str) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path, PurePosixPath
 
 from treaty.core.sources import Source
-from treaty.metastore.bad_rows import name_bad_folder
+from treaty.metastore.bad_rows import name_folder
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
 
 DataRoot = Path | str
@@ -15,11 +15,6 @@ PATTERN = frozenset("{}[]*?\\")
 def print_root(root: DataRoot) -> str:
     """Return a root as Spark takes it, without a slash at its end."""
     return str(root.resolve()) if isinstance(root, Path) else root.rstrip("/")
-
-
-def name_folder(source: Source) -> str:
-    """Return the folder of a source below the root; bad rows have one by the generation."""
-    return name_bad_folder(source) if source.origin else source.place
 
 
 def find_folder(root: DataRoot, source: Source) -> str:

@@ -6,10 +6,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from treaty.core.sources import Source
-from treaty.metastore.bad_rows import first_generation
+from treaty.metastore.bad_rows import first_generation, name_folder
 from treaty.spark.lake.table import is_missing
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
-from treaty.spark.runner.data_roots import name_folder
 
 RECORDS = "records"
 CHECKPOINT, BAD_CHECKPOINT, TABLE = "checkpoint", "checkpoint of bad rows", "table"

@@ -31,6 +31,7 @@ from treaty.core.column_types import lower_name
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.refusals import RegistryError
 from treaty.core.sources import Source
+from treaty.metastore.bad_rows import name_folder
 from treaty.metastore.execution.results import diagnostic_bodies
 from treaty.metastore.records.selection import RecordSelection
 from treaty.metastore.records.tables import TablePlace, find_folder, read_selected, select_source
@@ -89,12 +90,12 @@ def _describe(rows: "DeltaRows", source: Source) -> str:
     batch = f"batch {rows.batch}, which is " if rows.batch >= 0 else ""
     deleted = f"; the batch has deleted {rows.deleted} rows too" if rows.deleted else ""
     needed = f"; read by Spark, as {rows.needed}" if rows.needed else ""
-    return f"{batch}version {rows.version} of {source.place}{deleted}{needed}"
+    return f"{batch}version {rows.version} of {name_folder(source)}{deleted}{needed}"
 
 
 def _need_root(source: Source, root: Path | None) -> Path:
     if root is None:
-        message = f"{source.name} is a Delta table at {source.place}, below a root that is not known here: --files ROOT"
+        message = f"{source.name} is a Delta table at {name_folder(source)}, below a root that is not known here: --files ROOT"
         raise UnusableError(message, "FILES_UNKNOWN")
     return root
 
@@ -110,7 +111,7 @@ def _list_first(
     limit = statement.limit if statement.limit >= 0 else RESULT_ROWS
     listed = [row for row, _ in zip(_list_rows(selection, folder, version), range(limit + 1), strict=False)]
     cut = f"; the first {limit:,} rows, and there are more" if len(listed) > limit and statement.limit < 0 else ""
-    return listed[:limit], f"version {version} of {source.place}{cut}"
+    return listed[:limit], f"version {version} of {name_folder(source)}{cut}"
 
 
 def _list_rows(selection: RecordSelection, folder: Path, version: int) -> Iterator[list[Any]]:
