@@ -1,6 +1,6 @@
 """Other names: a source is renamed, or two exchange their names, and the queries that read them go along in the same commit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from treaty.core import limits
@@ -24,7 +24,7 @@ from treaty.core.large_texts import refuse_large_size
 from treaty.core.messages.metastore import ChangeSource, SourceStored
 from treaty.core.refusals import InvalidSource, SourceUsed, TooLarge
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import FormerDefinition, Incarnation, QueryPlan, Source
+from treaty.core.sources import FormerDefinition, Incarnation, QueryPlan, Source, SourceColumn
 from treaty.core.state.metastore.indexes import SOURCE_BY_ORIGIN, SOURCE_BY_READ
 from treaty.core.state.metastore.keys import SourceKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE
@@ -133,11 +133,11 @@ def _follow(view: View, old: Renamed, rows: Renamed, path: str) -> dict[SourceKe
     renamed = {key: source for key, source in rows.items() if source.name != old[key].name}
     names = {key.name: source.name for key, source in renamed.items()}
     refuse_large_size(sum(2 * len(source.query.plan.body) for source in rows.values() if source.query is not None))
-    changed, unfit = {}, {}
+    changed, unfit, words = {}, {}, ColumnWords(view)
     for key, source in rows.items():
         own = {key.name: source.name} if key in renamed else {}
         try:
-            changed[key] = with_names(view, source, names, own)
+            changed[key] = with_names(words, source, names, own)
         except UnclearNameError as unclear:
             unfit[old[key].name] = str(unclear)
     if unfit:
@@ -171,7 +171,37 @@ def _name(view: View, key: SourceKey) -> str:
 # --------------------------------------------------------------------------------------------------------------- texts
 
 
-def with_names(view: View, source: Source, names: Mapping[str, str], own: Mapping[str, str]) -> Source:
+class ColumnWords:
+    """The words of the columns of sources: of each they are split once, however many queries read it and have read it."""
+
+    def __init__(self, view: View) -> None:
+        """Know nothing yet."""
+        self._view = view
+        self._known: dict[SourceKey, frozenset[str]] = {}
+        self._size = 0
+
+    def list_met(self, plan: QueryPlan, names: Collection[str]) -> set[str]:
+        """Return those of some names, in small letters, that a column or field of what a plan reads has, or a word of their types."""
+        sources = [self._list_words(source_key(read.source)) for read in plan.reads]
+        return {name for name in names if any(name in words for words in sources)}
+
+    def _list_words(self, key: SourceKey) -> frozenset[str]:
+        known = self._known.get(key)
+        if known is None:
+            source = self._view.get(SOURCE, key)
+            columns = () if source is None else source.columns
+            self._size += sum(len(column.type) for column in columns)
+            refuse_large_size(2 * self._size)
+            known = self._known[key] = frozenset(self._split(columns))
+        return known
+
+    def _split(self, columns: Sequence[SourceColumn]) -> Iterator[str]:
+        for column in columns:
+            yield column.name.lower()
+            yield from (token.text.strip("`").lower() for token in split_tokens(expand_text(self._view, column.type)))
+
+
+def with_names(words: ColumnWords, source: Source, names: Mapping[str, str], own: Mapping[str, str]) -> Source:
     """Return a source whose query, former queries and statements name other sources by new names, and by `own` itself.
 
     A former query whose text can't be rewritten keeps it, and is bound to the sources by their new names. Raises `UnclearNameError` for the
@@ -179,18 +209,19 @@ def with_names(view: View, source: Source, names: Mapping[str, str], own: Mappin
     """
     query, statement = source.query, rename_in_statement(source.statement, own, ("", ""))
     if query is not None:
-        plan = _with_plan_names(view, query.plan, names)
+        plan = _with_plan_names(words, query.plan, names)
         statement = rename_in_statement(source.statement, own, (query.plan.body, plan.body))
         query = replace(query, plan=plan)
-    previous = tuple(_with_former_names(view, one, names, own) for one in source.previous)
+    previous = tuple(_with_former_names(words, one, names, own) for one in source.previous)
     return replace(source, query=query, statement=statement, previous=previous)
 
 
-def _with_plan_names(view: View, plan: QueryPlan, names: Mapping[str, str]) -> QueryPlan:
+def _with_plan_names(words: ColumnWords, plan: QueryPlan, names: Mapping[str, str]) -> QueryPlan:
     used = {name: names[name] for read in plan.reads if (name := source_key(read.source).name) in names}
     if not used:
         return plan
-    body = rename_in_body(plan.body, used, _list_column_words(view, plan))
+    asked = {name.lower() for name in (*used, *used.values())}
+    body = rename_in_body(plan.body, used, words.list_met(plan, asked))
     limit = limits.STATEMENT_BYTES
     if len(body.encode("utf-8", "surrogatepass")) > limit:
         raise UnclearNameError(f"it would have more than {limit} bytes")
@@ -205,10 +236,10 @@ def _with_plan_names(view: View, plan: QueryPlan, names: Mapping[str, str]) -> Q
 
 
 def _with_former_names(
-    view: View, former: Incarnation, names: Mapping[str, str], own: Mapping[str, str]
+    words: ColumnWords, former: Incarnation, names: Mapping[str, str], own: Mapping[str, str]
 ) -> Incarnation:
     try:
-        plan = _with_plan_names(view, former.plan, names)
+        plan = _with_plan_names(words, former.plan, names)
     except UnclearNameError:
         reads = tuple(
             replace(read, source=key_of_name(names[read.source]), spelling=read.spelling or read.source)
@@ -225,14 +256,3 @@ def _with_former_names(
 
 def _with_definition_names(was: FormerDefinition, own: Mapping[str, str], bodies: tuple[str, str]) -> FormerDefinition:
     return replace(was, statement=rename_in_statement(was.statement, own, bodies))
-
-
-def _list_column_words(view: View, plan: QueryPlan) -> set[str]:
-    """Return the names of all columns and fields of what a plan reads, in small letters, with the words of their types."""
-    words: set[str] = set()
-    for read in plan.reads:
-        source = view.get(SOURCE, source_key(read.source))
-        for column in () if source is None else source.columns:
-            words.add(column.name.lower())
-            words.update(token.text.strip("`").lower() for token in split_tokens(expand_text(view, column.type)))
-    return words
