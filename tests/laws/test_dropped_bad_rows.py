@@ -130,3 +130,12 @@ def test_a_source_waits_until_the_name_of_its_bad_rows_is_free(clock: StoppedClo
     assert clock.refused.allowed.startswith("UNDROP after the other one is dropped")
     assert clock.do(rename(taken, "q"), UndropSource(name)) == ""
     assert sorted(clock.names) == sorted(["q", name, f"{name}_bad"])
+
+
+def test_bad_rows_whose_name_is_taken_are_refused_with_the_way_out(clock: StoppedClock) -> None:
+    """After a rename the stream keeps its name, which a new source of the former name can't give to its own."""
+    assert clock.do(create("x", bad_rows=True), rename("x", "z"), create("x", bad_rows=True)) == "SOURCE_EXISTS"
+    assert clock.refused.message.endswith("stream x_bad already, and the bad rows of x would be called so")
+    assert clock.refused.path == "/definition/bad_rows"
+    assert clock.refused.allowed == "x without BAD_ROWS = true; or DROP of the other x_bad first"
+    assert clock.do(DropSource("x_bad"), create("x", bad_rows=True)) == ""

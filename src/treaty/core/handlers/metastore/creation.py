@@ -22,7 +22,7 @@ from treaty.core.messages.metastore import (
     SourceStored,
     digest_statement,
 )
-from treaty.core.refusals import NotLatest, Refusal, TooLarge
+from treaty.core.refusals import NotLatest, Refusal, SourceExists, TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import PAUSED, RUNNING, Incarnation, Source
 from treaty.core.state.metastore.indexes import SOURCE_BY_ORIGIN
@@ -234,7 +234,14 @@ def _put_bad_rows(stage: StagedView, source: Source, key: SourceKey) -> tuple[st
         return ()
     name = f"{source.name}{BAD_SUFFIX}"
     refuse_bad_name(name, "SOURCE_NAME", "/definition/bad_rows")
-    refuse_taken_source(stage.view, name)
+    try:
+        refuse_taken_source(stage.view, name)
+    except SourceExists as taken:
+        message = f"{taken.reason.message}, and the bad rows of {source.name} would be called so"
+        remedy = f"{source.name} without BAD_ROWS = true; or DROP of the other {name} first"
+        raise SourceExists(
+            replace(taken.reason, message=message, path="/definition/bad_rows", allowed=remedy)
+        ) from None
     refuse_many_sources(stage.view)
     bad = Source(
         "STREAM", name, "", BAD_COLUMNS, stage.base.sequence + 1, connector="delta", cluster=source.cluster,
