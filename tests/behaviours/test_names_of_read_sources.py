@@ -183,6 +183,22 @@ def test_a_former_query_that_can_not_be_rewritten_knows_its_source_and_does_not_
         registry.ask(m.ChangeSource("delays", restart="ROLLBACK"))
 
 
+def test_a_former_query_follows_also_where_the_present_one_reads_something_else(registry: Connection) -> None:
+    """ROLLBACK goes back to it, and SHOW HISTORY names what it read as that is called now; the query that runs is as it was."""
+    create(registry, "delays", BODY, "flights")
+    create(registry, "delays", BODY.replace("flights", "gates"), "gates", on_change="EMPTY")
+    before = describe(registry, "delays")
+    message, warnings = run(registry, "ALTER STREAM flights RENAME TO trips")
+    assert (message, warnings) == ("Stream trips changed", ())
+    there = describe(registry, "delays")
+    assert replace(there, previous=()) == replace(before, previous=())
+    assert [read.source for former in there.previous for read in former.plan.reads] == ["trips"]
+    registry.ask(m.ChangeSource("delays", restart="ROLLBACK"))
+    query = describe(registry, "delays").query
+    assert query is not None
+    assert "FROM STREAM trips GROUP BY trips.carrier" in query.plan.body
+
+
 @pytest.mark.parametrize(
     ("body", "name", "reason"),
     [

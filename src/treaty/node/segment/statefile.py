@@ -36,6 +36,7 @@ _PIN = sources.SchemaPin(*_SUBJECT, 1, 4, 7)
 _SOURCE = sources.Source(
     "STREAM", "É", "CREATE", (sources.SourceColumn("a", "p"),), 1, value=sources.SourcePart("AVRO", pin=_PIN), types=("p",), origin="o", connector="delta", place="d",
     query=sources.Incarnation(1, 1, sources.QueryPlan("SELECT 1", (sources.SourceRead("r", 1),))),
+    previous=(sources.Incarnation(1, 1, sources.QueryPlan("SELECT 1", (sources.SourceRead("f", 1),))),),
 )  # fmt: skip
 SAMPLES = tuple(decode_row(encode_row(row)) for row in (
     Row("schema", (".x", 7), values.Schema("g", "TOY", "é\n", "l", (values.StoredReference("n", ":.y:s", 3, 9),), type_name="t")),

@@ -25,7 +25,7 @@ from treaty.core.messages.metastore import ChangeSource, SourceStored
 from treaty.core.refusals import InvalidSource, SourceUsed, TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import FormerDefinition, Incarnation, QueryPlan, Source, SourceColumn
-from treaty.core.state.metastore.indexes import SOURCE_BY_ORIGIN, SOURCE_BY_READ
+from treaty.core.state.metastore.indexes import SOURCE_BY_FORMER_READ, SOURCE_BY_ORIGIN, SOURCE_BY_READ
 from treaty.core.state.metastore.keys import SourceKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.rows import make_row, make_tombstone
@@ -68,12 +68,15 @@ def swap_sources(view: View, command: Command[ChangeSource], engine: SchemaEngin
 def put_renamed(stage: StagedView, renamed: Renamed, path: str) -> tuple[str, ...]:
     """Put sources under their new names on stage, with their readers, streams of bad rows and topics; returns notes about the readers.
 
+    Sources that have read them by a former query alone know them by the new names too; nothing of what they do is changed.
+
     Raises `SourceUsed` with the readers whose text can't be rewritten or that the caller may not see, and `Forbidden` for one that the
     caller may not register.
     """
     view, by = stage.base, {"changed_by": stage.command.principal, "changed": stage.command.time}
     readers = _list_readers(stage, renamed, path)
-    old = {key: there for key in (*renamed, *readers) if (there := view.get(SOURCE, key)) is not None}
+    former = {one for key in renamed for one in view.find(SOURCE_BY_FORMER_READ, (key.name,))} - {*renamed, *readers}
+    old = {key: there for key in (*renamed, *readers, *sorted(former)) if (there := view.get(SOURCE, key)) is not None}
     rows = _follow(view, old, {key: renamed.get(key, there) for key, there in old.items()}, path)
     bad = {key: list(view.find(SOURCE_BY_ORIGIN, (key.name,))) for key in renamed}
     gone = renamed.keys() - {source_key(source.name) for source in renamed.values()}

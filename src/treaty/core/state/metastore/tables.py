@@ -6,6 +6,7 @@ from treaty.core.state.metastore.indexes import (
     DROPPED_BY_ORIGIN,
     DROPPED_BY_TIME,
     PLANNING_BY_DEADLINE,
+    SOURCE_BY_FORMER_READ,
     SOURCE_BY_LOWER,
     SOURCE_BY_ORIGIN,
     SOURCE_BY_PART,
@@ -35,7 +36,7 @@ from treaty.core.state.table import Table
 SOURCE = Table(
     "source", SourceKey, m.Source,
     (
-        SOURCE_BY_READ, SOURCE_BY_PIN, SOURCE_BY_SCHEMA, SOURCE_BY_SUBJECT, SOURCE_BY_TYPE, SOURCE_BY_ORIGIN, SOURCE_BY_LOWER,
+        SOURCE_BY_READ, SOURCE_BY_FORMER_READ, SOURCE_BY_PIN, SOURCE_BY_SCHEMA, SOURCE_BY_SUBJECT, SOURCE_BY_TYPE, SOURCE_BY_ORIGIN, SOURCE_BY_LOWER,
         SOURCE_BY_PART, SOURCE_QUERIES, SOURCE_BY_PATH,
     ),
     ordered=True, counted=lambda _key, _: (),

@@ -1,6 +1,7 @@
 """Sources under other names: whoever reads them, by what they are called then."""
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 
 from tests.simulation.judging.model.asking import Asking
@@ -26,7 +27,8 @@ def with_readers(past: Past, asking: Asking, later: dict[str, Source]) -> list[E
         if any(not may_source(asking.access, "register", one) for one in following):
             raise No(Forbidden, "RIGHTS")
     events: list[Event] = [SourceChanged(key, None) for key in later]
-    for key in (*later, *(one for one in following if one not in later)):
+    once = [key for key, source in sources(past).items() if _has_read(source, later) and key not in following]
+    for key in (*later, *(one for one in (*following, *once) if one not in later)):
         source = later.get(key, sources(past)[key])
         changed = _following(past, source, names)
         if changed.query != source.query:
@@ -36,6 +38,11 @@ def with_readers(past: Past, asking: Asking, later: dict[str, Source]) -> list[E
         for bad in streams_of_bad_rows(past, key):
             events.append(SourceChanged(bad, replace(sources(past)[bad], origin=key_of(source.name))))
     return events
+
+
+def _has_read(source: Source, keys: Collection[str]) -> bool:
+    """Whether a former query of a source reads one of these."""
+    return any(read.source in keys for former in source.previous for read in former.plan.reads)
 
 
 def _following(past: Past, source: Source, names: dict[str, str]) -> Source:
