@@ -32,7 +32,7 @@ A = TypeVar("A")
 NAMES_AT_ONCE = 10_000
 """Names of subjects that are filtered between two pauses."""
 CHANGING_COMMANDS = (*DEFINITION_COMMANDS, RunScript, RequestPlan)
-"""Commands that a server with ``--ddl off`` refuses: a plan that is asked for becomes a source, whoever plans it."""
+"""Commands that a server with ``--ddl off`` refuses: a plan that is asked for becomes a source once a planner has made it."""
 AskRegistry = Callable[[Request[Any], CallOptions], Awaitable[Reply[Any]]]
 
 
