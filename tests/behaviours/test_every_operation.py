@@ -28,7 +28,7 @@ from treaty.core.messages import scripts as batch
 from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
 from treaty.core.messages.deleted_topics import LeaseTopics, ListDeletedTopics
-from treaty.core.messages.kept_files import KeptFiles, ListKeptFiles
+from treaty.core.messages.kept_files import CheckpointName, KeptFiles, ListKeptFiles
 from treaty.core.messages.query_feed import ListQueries
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
@@ -305,7 +305,10 @@ STORY: dict[type, tuple[Step, Any]] = {
     m.GetDestination: (lambda it: it.ask(m.GetDestination("Clicks")).answer.source.place, "clicks"),
     m.ListSources: (lambda it: [one.name for one in it.ask(m.ListSources(queries=True)).answer.sources], ["counts"]),
     ListQueries: (lambda it: [one.source.name for one in it.ask(ListQueries()).answer.queries], ["counts"]),
-    ListKeptFiles: (lambda it: it.ask(ListKeptFiles((1_000_000,), (), ("nowhere",))).answer, KeptFiles()),
+    ListKeptFiles: (
+        lambda it: it.ask(ListKeptFiles((CheckpointName(1, 1_000_000),), (), ("nowhere",))).answer,
+        KeptFiles(),
+    ),
     m.ChangeSource: (lambda it: it.ask(m.ChangeSource("clicks", properties=(("RETENTION", "1"),))).answer.revision, 2),
     m.SetSourceState: (lambda it: it.ask(m.SetSourceState("counts", "PAUSED")).answer.replaced, True),
     m.ListDependents: (

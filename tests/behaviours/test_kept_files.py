@@ -8,7 +8,7 @@ from tests.planning import SelectPlanner
 from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core.limits import KEPT_FILES
-from treaty.core.messages.kept_files import KeptNumber, ListKeptFiles
+from treaty.core.messages.kept_files import CheckpointName, KeptNumber, ListKeptFiles
 from treaty.core.messages.metastore import ChangeSource, DescribeSource
 from treaty.core.refusals import NotPermitted, TooLarge
 from treaty.core.sources import Incarnation
@@ -35,17 +35,20 @@ def query_of(it: Connection, name: str) -> Incarnation:
     return query
 
 
-def kept(it: Connection, *numbers: int) -> dict[int, KeptNumber]:
-    return {one.number: one for one in it.ask(ListKeptFiles(numbers)).answer.incarnations}
+def kept(it: Connection, first: int, *numbers: int) -> dict[int, KeptNumber]:
+    """What rows say of numbers of a source that was created by the commit `first`."""
+    names = tuple(CheckpointName(first, number) for number in (first, *numbers))
+    return {one.number: one for one in it.ask(ListKeptFiles(names)).answer.incarnations}
 
 
 def test_a_source_names_its_number_and_a_dropped_one_may_return(there: Connection) -> None:
     began = query_of(there, "late").began
-    assert kept(there, began, 77_777) == {began: KeptNumber(began, needed=True)}
+    assert kept(there, began, 77_777) == {began: KeptNumber(began, needed=True, generation=began)}
     run(there, "DROP STREAM late")
-    assert kept(there, began) == {began: KeptNumber(began, returns=True)}
+    assert kept(there, began) == {began: KeptNumber(began, returns=True, generation=began)}
     run(there, "UNDROP STREAM late")
-    assert kept(there, began) == {began: KeptNumber(began, needed=True)}
+    assert kept(there, began) == {began: KeptNumber(began, needed=True, generation=began)}
+    assert there.ask(ListKeptFiles((CheckpointName(77_777, began),))).answer.incarnations == ()
     run(there, "DROP STREAM late", LATE, "DROP STREAM late")  # only the newest of a name can come back
     assert kept(there, began) == {}
 
@@ -63,8 +66,8 @@ def test_a_former_query_may_return_and_is_needed_until_the_next_one_has_taken_ov
     there.ask(ChangeSource("late", restart="RESET"))
     second = query_of(there, "late").began
     assert kept(there, first, second) == {
-        first: KeptNumber(first, returns=True, until=second),
-        second: KeptNumber(second, needed=True),
+        first: KeptNumber(first, returns=True, until=second, generation=first),
+        second: KeptNumber(second, needed=True, generation=first),
     }
 
 
@@ -87,4 +90,4 @@ def test_checkpoints_stay_where_they_are(there: Connection) -> None:
 
 def test_one_question_has_a_bound(there: Connection) -> None:
     with pytest.raises(TooLarge, match="too many"):
-        there.ask(ListKeptFiles(tuple(range(KEPT_FILES)), places=("a",)))
+        there.ask(ListKeptFiles(tuple(CheckpointName(1, number) for number in range(KEPT_FILES)), places=("a",)))

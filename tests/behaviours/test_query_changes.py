@@ -12,9 +12,11 @@ from treaty import connect
 from treaty.cli.metastore.queries.watch import history
 from treaty.client.connection import Connection
 from treaty.core import limits
+from treaty.core.access.rights import Access, AccessRule, with_included
 from treaty.core.messages import metastore as m
 from treaty.core.messages.assessments import ChangeAssessment, LostColumn
 from treaty.core.refusals import Invalid, NotPermitted, Refusal
+from treaty.core.registry import CallOptions
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourceRead, StateFingerprint
 from treaty.metastore.compared_results import ONLY_OLD, ComparedRow, ResultComparison, RowCounts, list_comparison
 from treaty.metastore.metastore import Metastore
@@ -173,6 +175,101 @@ def test_rows_are_exchanged_only_in_a_delta_table_that_nobody_follows(registry: 
 
 def restart(registry: Connection, way: str) -> m.SourceStored:
     return registry.ask(m.ChangeSource("t", restart=way)).answer
+
+
+def chain(registry: Connection) -> QueryPlan:
+    """t → u → v, and w that has rows of t beside a stream."""
+    query = plan(registry)
+    create(registry, query)
+    create(registry, plan(registry, "t"), name="u")
+    create(registry, plan(registry, "u"), name="v")
+    beside = plan(registry, "t")
+    create(registry, replace(beside, reads=(replace(beside.reads[0], mode="table"),)), name="w")
+    return query
+
+
+def checkpoints(registry: Connection) -> dict[str, tuple[str, bool]]:
+    """How the checkpoint of each query began, and whether it began last of all."""
+    queries = {name: describe(registry, name).query for name in "tuvw"}
+    newest = max(one.began for one in queries.values() if one)
+    return {name: (one.start, one.began == newest) for name, one in queries.items() if one}
+
+
+NOTES = tuple(f"{name} goes along: it reads all again once the rows before it are exchanged" for name in "uv")
+AGAIN = {"t": ("BACKFILL", True), "u": ("CASCADE", True), "v": ("CASCADE", True), "w": ("", False)}
+
+
+def test_a_chain_is_replaced_in_one_commit_and_goes_back_in_one(registry: Connection) -> None:
+    query = chain(registry)
+    later = other_state(replace(query, body="SELECT 2"))
+    assessment = assess(registry, later, on_change="CASCADE")
+    assert (assessment.kind, assessment.refused, assessment.reasons[-2:]) == ("stateful change", False, NOTES)
+    assert describe(registry, "u").revision == 1
+    assert create(registry, later, on_change="CASCADE").notes == NOTES
+    assert checkpoints(registry) == AGAIN
+    assert [describe(registry, name).previous[0].definition is not None for name in "tuv"] == [True] * 3
+    with pytest.raises(Refusal, match="its changes are followed by u"):
+        restart(registry, "ROLLBACK")
+    assert restart(registry, "ROLLBACK CASCADE").notes == NOTES
+    assert {name: start for name, (start, _) in checkpoints(registry).items()} == {
+        "t": "",
+        "u": "CASCADE",
+        "v": "CASCADE",
+        "w": "",
+    }
+    query_now = describe(registry).query
+    assert query_now is not None
+    assert (query_now.plan.body, query_now.resumed > query_now.began) == ("SELECT 1", True)
+    (first,) = Metastore(registry.registry).run("REFRESH t FULL CASCADE")
+    assert first.warnings == NOTES
+    assert checkpoints(registry) == AGAIN
+
+
+def test_who_went_along_goes_back_to_nothing_that_is_over_the_rows_before(registry: Connection) -> None:
+    chain(registry)
+    registry.ask(m.ChangeSource("t", restart="REFRESH CASCADE"))
+    for way in ("ROLLBACK", "ROLLBACK CASCADE"):
+        with pytest.raises(NotPermitted, match="its former checkpoint is over the rows before") as refused:
+            registry.ask(m.ChangeSource("v", restart=way))
+        assert refused.value.reason.rule == "QUERY_EXCHANGED"
+    for way in ("REFRESH", "ROLLBACK", "ROLLBACK"):
+        registry.ask(m.ChangeSource("v", restart=way))
+    query = describe(registry, "v").query
+    assert query is not None
+    assert query.start == "BACKFILL", "what began behind the exchange may go back and forth"
+
+
+def test_a_compatible_change_and_a_reset_take_nobody_along(registry: Connection) -> None:
+    query = chain(registry)
+    assert create(registry, replace(query, body="SELECT 2"), on_change="CASCADE").notes == ()
+    assert checkpoints(registry)["u"][0] == ""
+    restart(registry, "RESET")
+    assert checkpoints(registry)["u"][0] == ""
+    with pytest.raises(Refusal, match="is no way to restart a query"):
+        restart(registry, "RESET CASCADE")
+
+
+def test_a_chain_is_replaced_whole_or_not_at_all(registry: Connection) -> None:
+    query = chain(registry)
+    create(registry, plan(registry, "v"), name="x", connector="kafka")
+    later = other_state(query)
+    with pytest.raises(NotPermitted, match="x writes to kafka, where rows that are written can't be exchanged"):
+        create(registry, later, on_change="CASCADE")
+    assert assess(registry, later, on_change="CASCADE").refused
+    assert {start for start, _ in checkpoints(registry).values()} == {""}
+
+    def access(*names: str) -> CallOptions:
+        rules = (
+            AccessRule(("p",), with_included((may,)), (), (".",), ("*",), sources=("t", *names))
+            for may in ("register", "query")
+        )
+        return CallOptions(principal="p", access=Access(tuple(rules)))
+
+    registry.ask(m.DropSource("x"))
+    change = m.ChangeSource("t", restart="REFRESH CASCADE")
+    with pytest.raises(Refusal, match="followed by u and 1 that you may not see"):
+        registry.ask(change, access("u"))
+    assert registry.ask(change, access("u", "v")).answer.notes == NOTES
 
 
 def test_a_rollback_goes_back_and_forth(registry: Connection) -> None:

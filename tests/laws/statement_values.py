@@ -290,7 +290,11 @@ statements_by_class: st.SearchStrategy[SqlStatement] = st.one_of(
     st.builds(SwapStatement, KINDS, NAMES, NAMES),
     st.builds(PauseStatement, NAMES),
     st.builds(ResumeStatement, NAMES),
-    st.builds(RestartStatement, st.sampled_from(["ROLLBACK", "RESET", "REFRESH"]), NAMES),
+    st.builds(
+        RestartStatement,
+        st.sampled_from(["ROLLBACK", "RESET", "REFRESH", "ROLLBACK CASCADE", "REFRESH CASCADE"]),
+        NAMES,
+    ),
     st.builds(ShowStatement, st.sampled_from([one for one in SHOWN if one != "HISTORY"]), st.booleans()),
     st.builds(ShowStatement, st.just("HISTORY"), st.booleans(), NAMES),
     st.builds(ShowStatement, st.just("DEPENDENCIES"), st.booleans(), NAMES, st.booleans()),

@@ -9,7 +9,7 @@ from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide, decide_with_pauses
 from treaty.core.messages import encodings, groups, metastore, schemaver, transfers
-from treaty.core.messages.kept_files import ListKeptFiles
+from treaty.core.messages.kept_files import CheckpointName, ListKeptFiles
 from treaty.core.messages.query_feed import ListQueries
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
@@ -59,7 +59,7 @@ REQUESTS: dict[str, Request[object]] = {
     "tables": metastore.ListSources("TABLE"),
     "dropped sources": metastore.ListDropped(),
     "queries": ListQueries(),
-    "kept files": ListKeptFiles((1,), (1,), ("a",)),
+    "kept files": ListKeptFiles((CheckpointName(1, 1),), (1,), ("a",)),
     "a version that is not there": FindVersion(Subject(".", "many"), (("key", "value"),)),
 }
 

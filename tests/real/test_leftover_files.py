@@ -45,7 +45,7 @@ def test_files_go_after_the_grace_and_never_what_is_named_or_not_made_by_a_query
     place.spark.range(0).selectExpr("id", "0 AS delay").write.format("delta").save(str(tables / "kept"))  # a user's own
     assert {name: one.error for name, one in place.run().items()} == {"late": "", "kept": ""}
     late, kept = (query_of(place, name).began for name in ("late", "kept"))
-    assert (checkpoints / "team" / "a" / str(late) / "offsets" / "0").exists()
+    assert (checkpoints / "team" / "a" / str(late) / str(late) / "offsets" / "0").exists()
     assert sweep(place, 2 * REMOVED_AFTER) == ([], [])
     place.metastore.run("DROP STREAM late")
     assert sweep(place) == ([("late", "checkpoint", True), ("late", "table", True)], [])
@@ -63,12 +63,12 @@ def test_files_go_after_the_grace_and_never_what_is_named_or_not_made_by_a_query
     records.write(QueryFileRecord(TABLE, 77_779, "link", str(tables / "link"), "tables/link"))
     leaving, removed = sweep(place)
     assert (len(leaving), removed) == (6, [])
-    shutil.rmtree(checkpoints / "team" / "a" / str(late))  # a run that was killed in the middle
+    shutil.rmtree(checkpoints / "team" / "a" / str(late) / str(late))  # a run that was killed in the middle
     assert sweep(place, REMOVED_AFTER - 60_000)[1] == []
     removed = sweep(place, REMOVED_AFTER + 60_000)[1]
     assert [name for name, _ in removed] == ["above", "elsewhere", "kept", "late", "late", "link"]
     assert not (tables / "late").exists()
-    assert not (checkpoints / str(kept)).exists()
+    assert not (checkpoints / str(kept) / str(kept)).exists()
     assert (tables / "kept" / "_delta_log").exists()
     assert outside.exists()
     assert sweep(place, 3 * REMOVED_AFTER) == ([], [])
@@ -82,7 +82,7 @@ def test_a_checkpoint_that_is_gone_and_one_of_another_spark_are_told_before_the_
     place.create("late", "STREAM", BODY, "flights")
     place.run()
     began = query_of(place, "late").began
-    (record,) = (place.root / "_checkpoints" / "records").glob(f"checkpoint-{began}.json")
+    (record,) = (place.root / "_checkpoints" / "records").glob(f"checkpoint-{began}-{began}.json")
     record.write_text(json.dumps(json.loads(record.read_text()) | {"spark": "3.5.1"}))
     (record.parent / f".{record.name}.crc").unlink(missing_ok=True)
     notes: list[str] = []
@@ -93,9 +93,9 @@ def test_a_checkpoint_that_is_gone_and_one_of_another_spark_are_told_before_the_
     assert [text.split(",")[0] for text in notes] == ["its checkpoint is of Spark 3.5.1"]
     assert runner.run(lambda _: None)
     assert len(notes) == 1, "it is said once"
-    shutil.rmtree(place.root / "_checkpoints" / str(began))
+    shutil.rmtree(place.root / "_checkpoints" / str(began) / str(began))
     error = place.run()["late"].error
-    assert f"the checkpoint of late is not at {place.root}/_checkpoints/{began}" in error
+    assert f"the checkpoint of late is not at {place.root}/_checkpoints/{began}/{began}" in error
     assert "RESET CHECKPOINT late KEEP DATA" in error
     place.registry.ask(ChangeSource("late", restart="RESET"))
     assert place.run()["late"].error == ""

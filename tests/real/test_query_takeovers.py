@@ -41,20 +41,22 @@ class Place:
     metastore: Metastore
     came: list[tuple[int, str]] = field(default_factory=list)
 
-    def define(self, body: str, on_change: str = "", kind: str = "TABLE") -> None:
-        there: Source = self.registry.ask(DescribeSource("events")).answer.source
+    def define(
+        self, body: str, on_change: str = "", kind: str = "TABLE", *, name: str = "t", source: str = "events"
+    ) -> None:
+        there: Source = self.registry.ask(DescribeSource(source)).answer.source
         readable = ReadableSource(
             there.name, there.kind, there.generation, there.columns, value=there.value.pin if there.value else None,
             revision=there.revision,
         )  # fmt: skip
-        planned = self.planner.plan(QueryBody("t", kind, body, (readable,)))
+        planned = self.planner.plan(QueryBody(name, kind, body, (readable,)))
         definition = SourceDefinition(
-            "t", kind, body, planned.columns, connector="delta", place="t", query=planned.plan
+            name, kind, body, planned.columns, connector="delta", place=name, query=planned.plan
         )
         self.registry.ask(CreateSource(definition, replace=True, on_change=on_change))
 
-    def restart(self, way: str) -> None:
-        self.registry.ask(ChangeSource("t", restart=way))
+    def restart(self, way: str, name: str = "t") -> None:
+        self.registry.ask(ChangeSource(name, restart=way))
 
     def insert(self, *rows: tuple[int, str]) -> None:
         self.came += rows
@@ -68,22 +70,35 @@ class Place:
         assert not report.error, report.error
         return report
 
-    def rows(self) -> list[Any]:
-        frame = self.spark.read.format("delta").load(str(self.root / "t"))
+    def run_all(self, only: str = "") -> None:
+        """Run all queries until they rest, or one of them alone."""
+        reports: list[QueryReport] = []
+        runner = OnceRunner(self.spark, self.registry.registry, self.root, self.root / "_checkpoints")
+        if only:
+            reports.append(runner._run_query(self.registry.ask(DescribeSource(only)).answer.source))
+        else:
+            runner.run(reports.append)
+        assert not [one for one in reports if one.error or one.note], reports
+
+    def rows(self, name: str = "t") -> list[Any]:
+        frame = self.spark.read.format("delta").load(str(self.root / name))
         return sorted(map(tuple, frame.collect()))
 
     def count(self, after: int = 0, *, odd: bool = False) -> dict[str, int]:
         return dict(Counter(key for number, key in self.came[after:] if not odd or number % 2))
 
 
-@pytest.fixture
-def place(spark: SparkSession, registry: Connection, tmp_path: Path) -> Iterator[Place]:
+def open_place(spark: SparkSession, registry: Connection, tmp_path: Path) -> Iterator[Place]:
+    """Yield a place with the stream of events."""
     root = tmp_path / "data"
     root.mkdir()
     with closing(RecordDestinations(files=root)) as destination:
         metastore = Metastore(registry.registry, destination=destination)
         metastore.run(EVENTS.format("events"))
         yield Place(registry, spark, root, BodyPlanner(spark, tmp_path / "views"), metastore)
+
+
+place = pytest.fixture(open_place)
 
 
 def test_a_new_query_begins_empty_at_the_offsets_of_the_old_one_and_goes_back(place: Place) -> None:
@@ -114,7 +129,7 @@ def test_all_rows_are_made_again_beside_the_table_and_put_in_its_place(place: Pl
     place.insert((4, "c"), (5, "b"))
     place.run()
     assert place.rows() == [("a", 1), ("b", 2)]
-    for done in (place.root / "_checkpoints" / "takeovers").glob("*.done*"):
+    for done in (place.root / "_checkpoints").glob("*/takeovers/*.done*"):
         done.unlink()  # as a runner leaves it that is killed once the rows are exchanged
     place.insert((7, "c"))
     assert place.run().rows == 1
@@ -122,7 +137,7 @@ def test_all_rows_are_made_again_beside_the_table_and_put_in_its_place(place: Pl
     place.restart("ROLLBACK")
     place.run()
     assert place.rows() == sorted(place.count().items())
-    assert not [*(place.root / "_checkpoints").glob("*.rows")]
+    assert not [*(place.root / "_checkpoints").glob("**/*.rows")]
 
 
 def test_queries_that_were_replaced_before_they_ran_leave_no_trace(place: Place) -> None:

@@ -71,7 +71,7 @@ class World:
     @property
     def checkpoints(self) -> list[Path]:
         """The folders of checkpoints that have begun."""
-        return [one.parent for one in (self.place.root / "checkpoints").glob("*/offsets")]
+        return [one.parent for one in (self.place.root / "checkpoints").glob("*/*/offsets")]
 
     def is_in_batch(self) -> bool:
         """Whether a batch is planned and not committed."""
@@ -88,13 +88,14 @@ class World:
         return False
 
     def _checkpoint(self, writer: str) -> Path:
-        return self.place.root / "checkpoints" / writer.removeprefix("treaty-")
+        number = writer.removeprefix("treaty-")
+        return next((self.place.root / "checkpoints").glob(f"*/{number}"), self.place.root / "checkpoints" / number)
 
     def batches(self, name: str) -> list[dict[int, int]]:
         """The offsets by partition at the end of each batch of a query."""
         query = self.place.registry.ask(DescribeSource(name)).answer.source.query
         assert query is not None
-        folder = self.place.root / "checkpoints" / str(query.began) / "offsets"
+        folder = self._checkpoint(str(query.began)) / "offsets"
         ends = []
         for number in sorted(_numbers(folder)):
             last = (folder / str(number)).read_text().splitlines()[-1]

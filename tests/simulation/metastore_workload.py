@@ -241,7 +241,7 @@ def again(ask: SourceAsker) -> Request[Any]:
         source.name, source.kind, "CREATE OR REPLACE", columns, source.key, source.value, source.connector, source.cluster,
         source.place if ask.often(0.9) else "t2", source.timestamp, source.properties, source.comment, plan, ask.often(0.15),
     )  # fmt: skip
-    on_change = ("", "EMPTY", "BACKFILL", "", "EMPTY", "never")[len(ask.pasts) % 6]
+    on_change = ("", "EMPTY", "BACKFILL", "CASCADE", "EMPTY", "never")[len(ask.pasts) % 6]
     return m.CreateSource(defined, replace=True, expected=ask.expected(source.name), on_change=on_change)
 
 
@@ -250,7 +250,7 @@ def restarted(ask: SourceAsker) -> Request[Any]:
     there = [one.name for one in sources(ask.pasts[-1]).values() if one.query is not None]
     turn = len(ask.pasts)
     name = there[turn % len(there)] if there and turn % 11 else NAMES[turn % len(NAMES)]
-    way = ("ROLLBACK", "RESET", "ROLLBACK", "REFRESH", "ROLLBACK", "nothing")[turn // 7 % 6]
+    way = ("ROLLBACK", "RESET", "ROLLBACK CASCADE", "REFRESH", "REFRESH CASCADE", "nothing")[turn // 7 % 6]
     return m.ChangeSource(name, restart=way, comment="noted" if turn % 13 == 0 else None, dry_run=turn % 10 == 0)
 
 

@@ -132,7 +132,7 @@ class QueryDemo:
 
     def _batches(self, kind: str) -> set[int]:
         """The numbers of the batches of the query in a log of its checkpoint: ``offsets`` when planned, ``commits`` when done."""
-        logs = (self.folder / SHARED / "checkpoints").glob(f"*/{kind}/*")
+        logs = (self.folder / SHARED / "checkpoints").glob(f"*/*/{kind}/*")
         return {int(one.name) for one in logs if one.name.isdecimal()}
 
     def _check(self, statement: str, expected: ExpectedDelays, count: Delay) -> None:

@@ -121,17 +121,19 @@ class FormerDefinition:
     reads: tuple[str, ...] = ()
 
 
-EMPTY, BACKFILL, RESET = "EMPTY", "BACKFILL", "RESET"
+EMPTY, BACKFILL, RESET, CASCADE = "EMPTY", "BACKFILL", "RESET", "CASCADE"
 """How a checkpoint begins that follows another one: without state at the offsets that the former has, from the earliest beside the
-table until it has caught up, or from the beginning into the rows that are there.
+table until it has caught up, from the beginning into the rows that are there, or as a BACKFILL since a query that it follows exchanges its rows.
 """
+EXCHANGES = (BACKFILL, CASCADE)
+"""Those with which all rows of a table are exchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Incarnation:
     """A query on one checkpoint. `began` is the sequence of the commit that began the checkpoint.
 
-    `start` is EMPTY, BACKFILL or RESET where the checkpoint took the place of the one that began at `after`, and empty where it is the
+    `start` is EMPTY, BACKFILL, RESET or CASCADE where the checkpoint took the place of the one that began at `after`, and empty where it is the
     first of the source. `resumed` is the sequence of the commit by which the query was rolled back to (0: by none). `definition` is
     what the source was, of former queries alone.
     """

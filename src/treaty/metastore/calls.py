@@ -178,9 +178,15 @@ def resume(name: str) -> Exchange[SourceStored]:
     return (yield from request_answer(SetSourceState(name, RUNNING)))
 
 
-def rollback(name: str, *, dry_run: bool = False) -> Exchange[SourceStored]:
-    """Go back to the query that the last replacement of a stream or table replaced, within DROP_GRACE."""
-    return (yield from request_answer(ChangeSource(name, restart="ROLLBACK", dry_run=dry_run)))
+def rollback(name: str, *, cascade: bool = False, dry_run: bool = False) -> Exchange[SourceStored]:
+    """Go back to the query that the last replacement of a stream or table replaced, within DROP_GRACE; with `cascade` the queries that
+    follow its rows read all again.
+    """
+    return (yield from request_answer(ChangeSource(name, restart=_way("ROLLBACK", cascade=cascade), dry_run=dry_run)))
+
+
+def _way(word: str, *, cascade: bool) -> str:
+    return f"{word} CASCADE" if cascade else word
 
 
 def reset_checkpoint(name: str, *, dry_run: bool = False) -> Exchange[SourceStored]:
@@ -188,9 +194,11 @@ def reset_checkpoint(name: str, *, dry_run: bool = False) -> Exchange[SourceStor
     return (yield from request_answer(ChangeSource(name, restart="RESET", dry_run=dry_run)))
 
 
-def refresh(name: str, *, dry_run: bool = False) -> Exchange[SourceStored]:
-    """Let a query read all again into a new table, which takes the place of the old one once it is complete."""
-    return (yield from request_answer(ChangeSource(name, restart="REFRESH", dry_run=dry_run)))
+def refresh(name: str, *, cascade: bool = False, dry_run: bool = False) -> Exchange[SourceStored]:
+    """Let a query read all again into a new table, which takes the place of the old one once it is complete; with `cascade` the queries
+    that follow its rows do so too.
+    """
+    return (yield from request_answer(ChangeSource(name, restart=_way("REFRESH", cascade=cascade), dry_run=dry_run)))
 
 
 # ----------------------------------------------------------------------------------------------------------- questions

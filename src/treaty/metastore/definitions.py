@@ -11,7 +11,7 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound, SubjectNotFound
 from treaty.core.requests import Register
 from treaty.core.schema import Pairs
-from treaty.core.sources import BACKFILL, EMPTY, QueryPlan, Source, SourceColumn, SourcePart
+from treaty.core.sources import BACKFILL, CASCADE, EMPTY, QueryPlan, Source, SourceColumn, SourcePart
 from treaty.core.state.columns import Column
 from treaty.metastore.columns.from_schema import Side
 from treaty.metastore.columns.sides import (
@@ -37,7 +37,7 @@ DEFINED = frozenset((
 """Properties that are members of a source, or of the request that creates it; the others are kept as they are."""
 TABLES = frozenset(("delta", "iceberg"))
 """Connectors of lake tables, whose rows are columns and no records."""
-ON_CHANGE = {"refuse": "", "empty": EMPTY, "backfill": BACKFILL}
+ON_CHANGE = {"refuse": "", "empty": EMPTY, "backfill": BACKFILL, "cascade": CASCADE}
 """By value of the property, what a CREATE OR REPLACE asks for."""
 WORDS = {"true": True, "false": False}
 

@@ -205,9 +205,10 @@ class CreateSource(Request[SourceStored]):
     definition. `key_schema` and `value_schema` are registered in the same commit, through the policies of their subjects,
     and become the pins of key and value. `types` are the user types that these schemas have written out: one that is another
     since is refused. `on_change` says what becomes of a query that can't continue from the checkpoint of the one before: EMPTY begins
-    without state at its offsets, BACKFILL from the earliest beside the table, and without a word it is refused. With `assess` the answer
-    has the assessment of the change, and with `dry_run` everything is checked; nothing is written then. `importer` says that an import from another
-    metastore sends it, which a server with ``--ddl import`` takes, and one with ``--ddl off`` of callers with the permission import.
+    without state at its offsets, BACKFILL from the earliest beside the table, CASCADE too and with all that follows it, and without a word
+    it is refused. With `assess` the answer has the assessment of the change, and with `dry_run` everything is checked; nothing is written
+    then. `importer` says that an import from another metastore sends it, which a server with ``--ddl import`` takes, and one with
+    ``--ddl off`` of callers with the permission import.
     """
 
     definition: SourceDefinition
@@ -239,7 +240,8 @@ class ChangeSource(Request[SourceStored]):
     a refreshed schema; `key_schema` and `value_schema` are registered in the same commit and become their pins, as in
     `CreateSource`. `rename` gives another name, and `swap` is the name of a source with which it exchanges names,
     alone: queries that read them go along, and where the text of one can't, both are refused. `restart`, alone too, is what becomes of its
-    query: ROLLBACK to the one before, RESET of its checkpoint, or REFRESH of all rows. The source must be of this `kind`
+    query: ROLLBACK to the one before, RESET of its checkpoint, or REFRESH of all rows; ``ROLLBACK CASCADE`` and ``REFRESH CASCADE``
+    let all that follows its rows read all again. The source must be of this `kind`
     unless that is empty. `types` are user types as in `CreateSource`.
     """
 

@@ -37,5 +37,5 @@ def restart(statement: RestartStatement, context: StatementContext) -> Exchange[
     )
     stored = yield from request_answer(request)
     would = "would be changed" if context.dry_run else "is changed"
-    message = f"{stored.kind.capitalize()} {stored.name} {would}: it {DONE[statement.way]}"
+    message = f"{stored.kind.capitalize()} {stored.name} {would}: it {DONE[statement.way.removesuffix(' CASCADE')]}"
     return stored.name, message, None, stored.notes

@@ -192,7 +192,8 @@ def read_rollback(cursor: StatementCursor) -> RestartStatement:
         message = "each statement is a commit of its own, and none is taken back"
         hint = "ROLLBACK name goes back to the query before the last OR REPLACE; UNDROP brings back what was dropped"
         cursor.fail("SYNTAX", message, hint=hint, expected=("a name",))
-    return RestartStatement("ROLLBACK", _read_query_name(cursor))
+    read_optional_kind(cursor, "QUERY", "STREAM", "TABLE")
+    return _read_cascade(cursor, "ROLLBACK", cursor.read_name())
 
 
 def read_reset(cursor: StatementCursor) -> RestartStatement:
@@ -211,8 +212,14 @@ def read_refresh(cursor: StatementCursor) -> RestartStatement:
     if not cursor.take("FULL"):
         hint = f"REFRESH {name} FULL reads all again; ALTER STREAM {name} REFRESH SCHEMA takes the columns of the newest schema"
         cursor.fail("SYNTAX", "REFRESH of a query ends with FULL", hint=hint, expected=("FULL",))
+    return _read_cascade(cursor, "REFRESH", name)
+
+
+def _read_cascade(cursor: StatementCursor, way: str, name: str) -> RestartStatement:
+    """Read the end of a statement that may take along what follows the rows of a source."""
+    cascade = bool(cursor.take("CASCADE"))
     cursor.need_end()
-    return RestartStatement("REFRESH", name)
+    return RestartStatement(f"{way} CASCADE" if cascade else way, name)
 
 
 def _read_query_name(cursor: StatementCursor) -> str:

@@ -59,15 +59,18 @@ STATEMENT_FORMS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "PAUSE": (("PAUSE [STREAM | TABLE | QUERY] name", "stops the query of a source"),),
     "RESUME": (("RESUME [STREAM | TABLE | QUERY] name", "lets the query of a source continue"),),
     "ROLLBACK": (
-        ("ROLLBACK [STREAM | TABLE | QUERY] name", "goes back to the query that the last OR REPLACE replaced"),
+        (
+            "ROLLBACK [STREAM | TABLE | QUERY] name [CASCADE]",
+            "goes back to the query that the last OR REPLACE replaced; with CASCADE what follows its rows reads all again",
+        ),
     ),
     "RESET": (
         ("RESET CHECKPOINT name KEEP DATA", "lets a query read from the beginning again, into the rows that are there"),
     ),
     "REFRESH": (
         (
-            "REFRESH [STREAM | TABLE] name FULL",
-            "reads all again into a new table, which takes the place of the old one",
+            "REFRESH [STREAM | TABLE] name FULL [CASCADE]",
+            "reads all again into a new table, which takes the place of the old one; with CASCADE what follows its rows does so too",
         ),
     ),
     "SHOW": (

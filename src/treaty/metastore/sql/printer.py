@@ -213,7 +213,13 @@ def _kind(statement: Any) -> str:
     return f"{statement.kind} " if statement.kind else ""
 
 
-_RESTARTS = {"ROLLBACK": "ROLLBACK {}", "RESET": "RESET CHECKPOINT {} KEEP DATA", "REFRESH": "REFRESH {} FULL"}
+_RESTARTS = {
+    "ROLLBACK": "ROLLBACK {}",
+    "ROLLBACK CASCADE": "ROLLBACK {} CASCADE",
+    "RESET": "RESET CHECKPOINT {} KEEP DATA",
+    "REFRESH": "REFRESH {} FULL",
+    "REFRESH CASCADE": "REFRESH {} FULL CASCADE",
+}
 _PRINTERS: dict[type, Callable[[Any], str]] = {
     s.CreateSourceStatement: _create,
     s.DropSourceStatement: _drop,

@@ -200,10 +200,11 @@ PROPERTIES: Mapping[str, SourceProperty] = {
     ),
     "ON_CHANGE": _property(
         "what OR REPLACE does where the new query can't continue from the checkpoint: refuse; begin empty at its offsets; or read all "
-        "into a table beside, which takes the place of this one",
+        "into a table beside, which takes the place of this one, alone or with the queries that follow it",
         "refuse",
         "empty",
         "backfill",
+        "cascade",
         query=True,
     ),
     "ALLOW_UNBOUNDED_STATE": _property(

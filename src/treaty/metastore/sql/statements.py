@@ -162,7 +162,9 @@ class ResumeStatement:
 
 @dataclass(frozen=True, slots=True)
 class RestartStatement:
-    """ROLLBACK, RESET CHECKPOINT … KEEP DATA or REFRESH … FULL: another checkpoint of a query; `way` is ROLLBACK, RESET or REFRESH."""
+    """ROLLBACK, RESET CHECKPOINT … KEEP DATA or REFRESH … FULL: another checkpoint of a query; `way` is ROLLBACK, RESET or REFRESH, with CASCADE
+    behind it where the queries that follow go along.
+    """
 
     way: str
     name: str

@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from treaty.core.sources import Source
+from treaty.metastore.bad_rows import first_generation
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
 
 CHECKPOINT_ROOT = "CHECKPOINT_ROOT"
@@ -147,3 +148,11 @@ def find_checkpoint_root(source: Source, root: str) -> str:
             f"the {CHECKPOINT_ROOT} of {source.name} has a folder {wrong or below!r}, a name of the runner's own: {remedy}"
         )
     return f"{root.rstrip('/')}/{'/'.join(parts)}"
+
+
+def find_query_folder(source: Source, root: str) -> str:
+    """Return the folder of all checkpoints and takeovers of one source: several queries may begin in one commit, so a number alone names none.
+
+    Raises `SourceNotRunnableError` as `find_checkpoint_root` does.
+    """
+    return f"{find_checkpoint_root(source, root)}/{first_generation(source)}"

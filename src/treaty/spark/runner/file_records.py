@@ -21,6 +21,7 @@ class QueryFileRecord:
     """Files of a query: their kind, the number of the incarnation or (`kind` is not checkpoint) the first generation of the source,
     its name, and the folder.
 
+    `generation` is the first one of the source of a checkpoint, since queries that began in one commit have the same number; else 0.
     `place` is the folder of a table below the root of files. `spark` is the version that has last started from a checkpoint. `left` is when
     it was first seen that no source needs them, in ms since 1970; 0: one does.
     """
@@ -32,11 +33,13 @@ class QueryFileRecord:
     place: str = ""
     spark: str = ""
     left: int = 0
+    generation: int = 0
 
     @property
     def key(self) -> str:
         """The name of its file."""
-        return f"{RECORDS}/{self.kind.replace(' ', '-')}-{self.number}.json"
+        source = f"{self.generation}-" if self.generation else ""
+        return f"{RECORDS}/{self.kind.replace(' ', '-')}-{source}{self.number}.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,9 @@ class FileRecords:
 
     files: CheckpointFiles
 
-    def find(self, kind: str, number: int) -> QueryFileRecord | None:
+    def find(self, kind: str, number: int, generation: int = 0) -> QueryFileRecord | None:
         """Return the record of files; None where there is none."""
-        return _parse(self.files.read(QueryFileRecord(kind, number, "", "").key))
+        return _parse(self.files.read(QueryFileRecord(kind, number, "", "", generation=generation).key))
 
     def write(self, record: QueryFileRecord) -> None:
         """Write a record whole."""
@@ -58,12 +61,12 @@ class FileRecords:
 
         Returns what is to be known before the start; empty: nothing.
         """
-        query, generation = source.query, first_generation(source)
-        kind, number = (BAD_CHECKPOINT, generation) if query is None else (CHECKPOINT, query.began)
-        before, version = self.find(kind, number), self.files.spark.version
+        query, first = source.query, first_generation(source)
+        kind, number, generation = (BAD_CHECKPOINT, first, 0) if query is None else (CHECKPOINT, query.began, first)
+        before, version = self.find(kind, number, generation), self.files.spark.version
         if before is None and table:
             self._note_table(source, table)
-        record = QueryFileRecord(kind, number, source.name, checkpoint, spark=version)
+        record = QueryFileRecord(kind, number, source.name, checkpoint, spark=version, generation=generation)
         if record != before:
             self.write(record)
         if before is None or not before.spark or before.spark.split(".")[0] == version.split(".")[0]:

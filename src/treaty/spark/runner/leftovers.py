@@ -6,7 +6,7 @@ from time import time
 from typing import Any
 
 from treaty.core.limits import CLOCK_MARGIN, DROP_GRACE, KEPT_FILES
-from treaty.core.messages.kept_files import KeptNumber, ListKeptFiles
+from treaty.core.messages.kept_files import CheckpointName, KeptNumber, ListKeptFiles
 from treaty.core.registry import Registry
 from treaty.metastore.bad_rows import REPLAY_LOG, RESULTS
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
@@ -71,13 +71,12 @@ class LeftoverFiles:
         """The records with what rows say of their numbers."""
         for first in range(0, len(records), KEPT_FILES):
             some = records[first : first + KEPT_FILES]
-            began = tuple(one.number for one in some if one.kind == CHECKPOINT)
+            began = tuple(CheckpointName(one.generation, one.number) for one in some if one.kind == CHECKPOINT)
             others = tuple(one.number for one in some if one.kind != CHECKPOINT)
             answer = self.registry.ask(ListKeptFiles(began, others)).answer
-            incarnations = {one.number: one for one in answer.incarnations}
-            generations = {one.number: one for one in answer.generations}
+            kept = {(one.generation, one.number): one for one in (*answer.incarnations, *answer.generations)}
             for one in some:
-                yield one, (incarnations if one.kind == CHECKPOINT else generations).get(one.number)
+                yield one, kept.get((one.generation, one.number))
 
     def _is_needed(self, record: QueryFileRecord, kept: KeptNumber | None) -> bool:
         if kept is None:
@@ -100,6 +99,9 @@ class LeftoverFiles:
                     self.data.remove(name)
         else:
             self._remove_all(_list_names(record, self.files.folder))
+            above = _folder_above(record, self.files.folder).rstrip("/")
+            if record.generation and above.endswith(str(record.generation)):
+                self._remove_all(one for one in (f"{above}/{TAKEOVERS}", above) if not self.files.list_names(one))
         FileRecords(self.files).remove(record)
 
     def _remove_all(self, names: Iterable[str]) -> None:

@@ -16,7 +16,7 @@ from treaty.core.kafka import KafkaCluster
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
-from treaty.core.sources import CHANGES, Incarnation, Source, SourceRead
+from treaty.core.sources import CHANGES, EXCHANGES, Incarnation, Source, SourceRead
 from treaty.metastore.bad_rows import find_origin, first_generation
 from treaty.spark.lake.table import LakeTable, WriteId
 from treaty.spark.pipelines.trigger import StreamTrigger, set_trigger
@@ -24,18 +24,24 @@ from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import PINNED, RESTRICTED
 from treaty.spark.planner.views import STREAM, split_watermark
 from treaty.spark.runner.batch_bodies import BatchBody, BatchRead
-from treaty.spark.runner.checkpoint_files import CheckpointFiles, find_checkpoint_root
+from treaty.spark.runner.checkpoint_files import CheckpointFiles, find_checkpoint_root, find_query_folder
 from treaty.spark.runner.data_roots import DataRoot, print_root
 from treaty.spark.runner.decode_ledger import DecodeLedger, describe_decoding
 from treaty.spark.runner.file_records import FileRecords
 from treaty.spark.runner.kafka_sink import KafkaSink, OnBad, ignore_bad
-from treaty.spark.runner.kafka_source import SourceNotRunnableError, find_cluster, java_settings, require_topic
+from treaty.spark.runner.kafka_source import (
+    SourceMissingError,
+    SourceNotRunnableError,
+    find_cluster,
+    java_settings,
+    require_topic,
+)
 from treaty.spark.runner.leftovers import LeftoverFiles
 from treaty.spark.runner.query_end import OUT, NewVersionError, work_off
 from treaty.spark.runner.row_order import ORDER, propagate_order
 from treaty.spark.runner.sinks import LAKES, TableSink, refuse_lost_checkpoint, require_format
 from treaty.spark.runner.source_frames import SourceOpener, expand_columns
-from treaty.spark.runner.takeovers import QueryTakeover
+from treaty.spark.runner.takeovers import QueryTakeover, is_over
 
 AVAILABLE = StreamTrigger("available")
 
@@ -104,7 +110,7 @@ class QueryStarter:
 
         writer = (
             opened.rows.observe(OUT, F.count(F.lit(1)).alias("rows"))
-            .writeStream.queryName(f"{source.name} {place}")
+            .writeStream.queryName(f"{source.name} {place.rpartition('/')[2]}")
             .option("checkpointLocation", f"{root}/{place}")
             .outputMode(opened.mode)
             .foreachBatch(write)
@@ -199,7 +205,7 @@ class QueryStarter:
         if source.connector not in LAKES:
             return False
         folder = (self.part and self.part.folder) or self.find_folder(source)
-        batch = WriteId(f"treaty-{place_of(source)}", number)
+        batch = WriteId(_writer_of(source), number)
         return LAKES[source.connector].has_written(self.spark, LakeTable(folder, source.connector), batch)
 
     def open_sink(
@@ -221,7 +227,7 @@ class QueryStarter:
             message = f"{source.name} writes to {source.connector}, and a runner writes topics, Delta and Iceberg tables: CONNECTOR = 'delta' and PATH"
             raise SourceNotRunnableError(message)
         folder = (self.part and self.part.folder) or self.find_folder(source)
-        name = writer or f"treaty-{place_of(source)}"
+        name = writer or _writer_of(source)
         return TableSink(folder, name, result.schema, key, source.connector, skips_empty=source.query is None)
 
     def _open(self, opener: SourceOpener, source: Source, *, streaming: bool, words: Collection[str]) -> DataFrame:
@@ -262,6 +268,9 @@ class QueryStarter:
         query = source.query
         if query is None or self.part is not None:
             return
+        files = CheckpointFiles(self.spark, find_query_folder(source, self.checkpoints))
+        if not files.has(f"{query.began}/offsets") or (query.start in EXCHANGES and not is_over(files, query)):
+            self._refuse_unready(source, query)
 
         def run_part(one: Source, part: TakeoverPart, kind: str = "once") -> None:
             starter, own = replace(self, part=part), replace(run, trigger=StreamTrigger(kind))
@@ -269,13 +278,25 @@ class QueryStarter:
 
         QueryTakeover(
             self.spark,
-            CheckpointFiles(self.spark, find_checkpoint_root(source, self.checkpoints)),
+            files,
             self.find_folder(source) if source.connector == "delta" else "",
             open=lambda one: self._open_query(one, one.query or query, QueryRun()).rows.drop(ORDER),
             finish=lambda one: run_part(one, TakeoverPart()),
             skip=lambda one: run_part(one, TakeoverPart(reads_nothing=True)),
             fill=lambda one, folder: run_part(one, TakeoverPart(folder=folder), "available"),
         ).run(source)
+
+    def _refuse_unready(self, source: Source, query: Incarnation) -> None:
+        """Raise `SourceMissingError` while a query whose changes are followed has its rows to exchange: those that it has are not the ones to read."""
+        for read in query.plan.reads:
+            if read.mode != CHANGES:
+                continue
+            upstream = self.find_upstream(source, read)
+            followed = upstream.query
+            if followed is None or not (followed.start in EXCHANGES or followed.resumed):
+                continue
+            if not is_over(CheckpointFiles(self.spark, find_query_folder(upstream, self.checkpoints)), followed):
+                raise SourceMissingError(f"{source.name} begins once {upstream.name} has exchanged its rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,8 +340,17 @@ def key_of(source: Source) -> tuple[str, ...]:
 
 
 def place_of(source: Source) -> str:
-    """Return the name of the checkpoint of a query, or of bad rows: not by generation, so that a source that comes back continues where it was."""
-    return f"bad-{first_generation(source)}" if source.query is None else str(source.query.began)
+    """Return the name of the checkpoint of a query, or of bad rows: by the first generation, so that a source that comes back continues where it was.
+
+    Several queries may begin in one commit, so the number of a query alone names none.
+    """
+    first = first_generation(source)
+    return f"bad-{first}" if source.query is None else f"{first}/{source.query.began}"
+
+
+def _writer_of(source: Source) -> str:
+    """The name under which a query writes its batches; a table has those of one source."""
+    return f"treaty-{place_of(source).rpartition('/')[2]}"
 
 
 class SchemaWatch:

@@ -1,7 +1,7 @@
 """A query takes over from the one before: on a checkpoint without state, with all rows made again, or back on its own checkpoint.
 
-What a takeover does is done before the query starts, and each step may be interrupted and done again. `takeovers/N` below the
-checkpoints has the version of the table before the takeover of the commit N, and `takeovers/N.done` says that it is over.
+What a takeover does is done before the query starts, and each step may be interrupted and done again. `takeovers/N` beside the
+checkpoints of a source has the version of the table before the takeover of the commit N, and `takeovers/N.done` says that it is over.
 """
 
 import json
@@ -12,7 +12,7 @@ from uuid import uuid4
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from treaty.core.sources import BACKFILL, CHANGES, EMPTY, TABLE_KIND, Incarnation, QueryPlan, Source
+from treaty.core.sources import CASCADE, CHANGES, EMPTY, EXCHANGES, TABLE_KIND, Incarnation, QueryPlan, Source
 from treaty.spark.lake import delta
 from treaty.spark.lake.table import LakeTable, WriteId, is_missing
 from treaty.spark.planner.trees import TreeNode, read_tree
@@ -60,7 +60,7 @@ class QueryTakeover:
         if begins and query.start == EMPTY:
             self._finish_former(source, after)
         self._note_version(number)
-        if begins and query.start == BACKFILL:
+        if begins and query.start in EXCHANGES:
             self._backfill(source, query)
         elif query.resumed:
             self._restore(source, query)
@@ -88,7 +88,8 @@ class QueryTakeover:
     def _find_carried_out(self, source: Source, began: int) -> int:
         """Return where the query began whose rows the table has: one that was replaced before its own takeover was over has none there."""
         newest = {one.began: one for one in reversed(source.previous)}
-        while (one := newest.get(began)) is not None and one.start in {EMPTY, BACKFILL} and not self._is_over(began):
+        while (one := newest.get(began)) is not None and one.start in {EMPTY, *EXCHANGES} and not self._is_over(began):
+            _refuse_exchanged(source, one)
             began = one.after
         return began
 
@@ -193,6 +194,19 @@ class _KnownOffsets:
     version: str
     metadata: dict[str, object]
     offsets: Sequence[str]
+
+
+def is_over(files: CheckpointFiles, query: Incarnation) -> bool:
+    """Return whether a query has done what it needs before it starts; a first one needs nothing."""
+    needed = bool(query.start or query.resumed)
+    return not needed or files.has(f"{TAKEOVERS}/{max(query.began, query.resumed)}.done")
+
+
+def _refuse_exchanged(source: Source, left: Incarnation) -> None:
+    """Raise `SourceNotRunnableError` where a query is to begin at offsets of rows that were exchanged before it had read all again."""
+    if left.start == CASCADE and source.query is not None and source.query.start == EMPTY:
+        message = f"{source.name} was replaced before it had read all again, and the rows that it follows are others than those of its offsets"
+        raise SourceNotRunnableError(f"{message}: REFRESH {source.name} FULL reads all again")
 
 
 def _exchange_of(began: int) -> WriteId:

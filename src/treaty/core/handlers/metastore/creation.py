@@ -1,10 +1,12 @@
 """A source is created or replaced: its row, the schemas of its key and value, and what belongs to it, in one commit."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from treaty.core import limits
 from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.checkpoints.assessment import assess_change, describe_policy
+from treaty.core.handlers.metastore.checkpoints.followers import describe_followers, follow_exchange
 from treaty.core.handlers.metastore.checkpoints.incarnations import replaced_query, without_revisions
 from treaty.core.handlers.metastore.definitions import BAD_COLUMNS, BAD_SUFFIX, refuse_bad_definition, types_in
 from treaty.core.handlers.metastore.names import refuse_bad_name, refuse_taken_source, source_exists, source_key
@@ -24,7 +26,7 @@ from treaty.core.messages.metastore import (
 )
 from treaty.core.refusals import NotLatest, Refusal, SourceExists, TooLarge
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import PAUSED, RUNNING, Incarnation, Source
+from treaty.core.sources import CASCADE, PAUSED, RUNNING, Incarnation, Source
 from treaty.core.state.metastore.indexes import SOURCE_BY_ORIGIN
 from treaty.core.state.metastore.keys import SourceKey
 from treaty.core.state.metastore.tables import SOURCE
@@ -62,22 +64,34 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
         refuse_read_columns(view, command.access, key, there.columns, source.columns)
         source = _as_replaced(view, command, key, there, source)
     same = there is not None and same_definition(source, there)
+    along = _list_along(view, command, key, there, source) if not same else {}
     if there is not None and same:
         source = there
     else:
         stage.put((make_row(SOURCE, key, source),))
         stage.put(_topic_rows(stage.view, key, source, there))
+    stage.put(make_row(SOURCE, one, row) for one, row in along.items())
     also = _put_bad_rows(stage, source, key) if defined.bad_rows else ()
     if stage.rows:
         stage.put(expired_rows(view, command.time))
     answer = describe_stored(source, created=there is None, replaced=there is not None and not same, also=also)
-    answer = replace(answer, statement=digest_creation(defined))
+    answer = replace(answer, statement=digest_creation(defined), notes=describe_followers(along))
     return Decision(() if request.dry_run else stage.rows, answer)
 
 
 def digest_creation(defined: SourceDefinition) -> str:
     """Return the digest of a CREATE: SET before it may name its cluster, its bad rows and its properties."""
     return digest_statement(defined.statement, defined.cluster, defined.properties, bad_rows=defined.bad_rows)
+
+
+def _list_along(
+    view: View, command: Command[CreateSource], key: SourceKey, there: Source | None, source: Source
+) -> Mapping[SourceKey, Source]:
+    """Return what reads all again with a source whose query begins another checkpoint, where the statement says so."""
+    old, new = None if there is None else there.query, source.query
+    if command.request.on_change != CASCADE or old is None or new is None or old.began == new.began:
+        return {}
+    return follow_exchange(view, command, key, "create-source", "/on_change")
 
 
 def _refuse_unfit_definition(view: View, command: Command[CreateSource], key: SourceKey) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.command import Command, Decision, PausingWork
-from treaty.core.messages.kept_files import KeptFiles, KeptNumber, ListKeptFiles
+from treaty.core.messages.kept_files import CheckpointName, KeptFiles, KeptNumber, ListKeptFiles
 from treaty.core.refusals import TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import Incarnation, Source
@@ -22,7 +22,7 @@ def list_kept_files(
     """Return which numbers and places rows name."""
     request, base = command.request, without_filter(view)[0]
     _refuse_too_many(request)
-    incarnations, generations = dict[int, KeptNumber](), dict[int, KeptNumber]()
+    incarnations, generations = dict[CheckpointName, KeptNumber](), dict[CheckpointName, KeptNumber]()
     places: set[tuple[str, ...]] = set()
     for turn, (source, is_dropped) in enumerate(_walk_sources(base, command.time), 1):
         for number in (source.generation, *source.former):
@@ -37,18 +37,23 @@ def list_kept_files(
     return Decision(
         (),
         KeptFiles(
-            tuple(incarnations[number] for number in request.incarnations if number in incarnations),
-            tuple(generations[number] for number in request.generations if number in generations),
+            tuple(incarnations[name] for name in request.incarnations if name in incarnations),
+            tuple(
+                generations[name]
+                for name in (CheckpointName(0, one) for one in request.generations)
+                if name in generations
+            ),
             wanted,
         ),
     )
 
 
-def _note(named: dict[int, KeptNumber], kept: KeptNumber) -> None:
+def _note(named: dict[CheckpointName, KeptNumber], kept: KeptNumber) -> None:
     """Add what a row says of a number to what others say."""
-    there = named.get(kept.number, kept)
+    name = CheckpointName(kept.generation, kept.number)
+    there = named.get(name, kept)
     needed, returns = there.needed or kept.needed, there.returns or kept.returns
-    named[kept.number] = KeptNumber(kept.number, needed, returns, max(there.until, kept.until))
+    named[name] = KeptNumber(kept.number, needed, returns, max(there.until, kept.until), kept.generation)
 
 
 def _refuse_too_many(request: ListKeptFiles) -> None:
@@ -78,13 +83,16 @@ def _walk_sources(base: View, time: int) -> Iterator[tuple[Source, bool]]:
 def _list_incarnations(source: Source, time: int, *, is_dropped: bool) -> Iterator[KeptNumber]:
     if source.query is None:
         return
-    yield from (KeptNumber(number, not is_dropped, is_dropped) for number in _numbers_of(source.query))
+    first = source.former[-1] if source.former else source.generation
+    yield from (
+        KeptNumber(number, not is_dropped, is_dropped, generation=first) for number in _numbers_of(source.query)
+    )
     for newer, older in zip((source.query, *source.previous), source.previous, strict=False):
         if newer.time + limits.DROP_GRACE + limits.CLOCK_MARGIN < time:
             break
-        yield from (KeptNumber(number, returns=True) for number in _numbers_of(older))
+        yield from (KeptNumber(number, returns=True, generation=first) for number in _numbers_of(older))
     if source.query.after:
-        yield KeptNumber(source.query.after, until=source.query.began)
+        yield KeptNumber(source.query.after, until=source.query.began, generation=first)
 
 
 def _numbers_of(query: Incarnation) -> Iterator[int]:

@@ -1,6 +1,7 @@
 """Scripts: commands of the metastore that are one commit, and questions about what they would come to."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -180,7 +181,7 @@ def _refusal_of_running(first: str, second: str) -> InvalidSource:
         "SCRIPT_RUNNING",
         f"{first} and {second} would begin to run in one commit, and what runs is distinguished by the commit that began it",
         path="/members", old=first, new=second,
-        allowed="at most one stream of bad rows, one UNDROP of a query and one restart at another checkpoint in a script of one commit; the others by statements of their own",
+        allowed="at most one stream of bad rows and one UNDROP of a query in a script of one commit; the others by statements of their own",
     )  # fmt: skip
 
 
@@ -198,20 +199,26 @@ def _refuse_parts_of_equal_generation(stage: StagedView) -> None:
 
 
 def _refuse_checkpoints_of_equal_start(stage: StagedView) -> None:
-    """Raise the refusal of two checkpoints that the commit would begin or go back to: their files are named by it.
+    """Raise the refusal of two checkpoints of one source that the commit would begin or go back to: their files are named by it.
 
-    Queries that go back on the checkpoint that they have may be any number: those of a chain go back together.
+    Queries that go back on the checkpoint that they have may do so any number of times: those of a chain go back together.
     """
     sequence = stage.base.sequence + 1
-    begun = [
+    begun = Counter(
         source.name
         for source in (row.value for row in stage.rows)
         if isinstance(source, Source)
         for query in (source.query, *source.previous)
         if query is not None and max(query.began, query.resumed) == sequence and source.generation != sequence
-    ]
-    if len(begun) > 1:
-        raise _refusal_of_running(begun[0], begun[1])
+    )
+    for name, count in begun.items():
+        if count > 1:
+            raise InvalidSource.of(
+                "SCRIPT_RUNNING",
+                f"{name} would begin {count} checkpoints in one commit, and those of a source are distinguished by the commit that began them",
+                path="/members", new=name,
+                allowed="each query at one other checkpoint in a script of one commit; the others by statements of their own",
+            )  # fmt: skip
 
 
 def _at_place(refused: Refusal, place: int) -> Refusal:

@@ -19,7 +19,7 @@ from tests.simulation.judging.model.metastore.defining import (
 from tests.simulation.judging.model.metastore.dropping import expired
 from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
 from tests.simulation.judging.model.metastore.placing import refuse_bad_place
-from tests.simulation.judging.model.metastore.restarting import with_next_query
+from tests.simulation.judging.model.metastore.restarting import with_followers, with_next_query
 from tests.simulation.judging.model.metastore.state import key_of, sources, streams_of_bad_rows
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
@@ -86,6 +86,14 @@ def create_source(past: Past, asking: Asking, request: m.CreateSource) -> Yes:
         new = old if _is_same(new, old) else new
     if new != old:
         events.append(SourceChanged(key, new))
+    if (
+        old is not None
+        and old.query
+        and new.query
+        and new.query.began != old.query.began
+        and request.on_change == "CASCADE"
+    ):
+        events += with_followers(past, asking, key)
     if fresh_bad:
         bad = f"{definition.name}_bad"
         _refuse_bad_rows(past.then(events), bad)

@@ -53,18 +53,23 @@ def list_kept_files(past: Past, asking: Asking, request: k.ListKeptFiles) -> Yes
     grace = limits.DROP_GRACE + limits.CLOCK_MARGIN
     gone = [one.source for one in dropped(past).values() if one.time + grace >= asking.time]
     live = [*sources(past).values()]
-    needed, returning, until = set[int](), set[int](), dict[int, int]()
+    needed, returning, until = set[tuple[int, int]](), set[tuple[int, int]](), dict[tuple[int, int], int]()
     for source in (*gone, *live):
+        first = [source.generation, *source.former][-1]
         chain = [one for one in (source.query, *source.previous) if one is not None]
         for at, one in enumerate(chain):
             if at and chain[at - 1].time + grace < asking.time:
                 break
-            (returning if at or source in gone else needed).update({one.began, one.resumed} - {0})
+            (returning if at or source in gone else needed).update(
+                (first, number) for number in (one.began, one.resumed) if number
+            )
         if source.query is not None and source.query.after:
-            until[source.query.after] = max(source.query.began, until.get(source.query.after, 0))
+            left = (first, source.query.after)
+            until[left] = max(source.query.began, until.get(left, 0))
+    named = [(one.generation, one.number) for one in request.incarnations]
     answer = tuple(
-        k.KeptNumber(one, one in needed, one in returning, until.get(one, 0))
-        for one in request.incarnations if one in needed | returning | until.keys()
+        k.KeptNumber(one[1], one in needed, one in returning, until.get(one, 0), one[0])
+        for one in named if one in needed | returning | until.keys()
     )  # fmt: skip
     ages = [(number, source in gone) for source in (*gone, *live) for number in (source.generation, *source.former)]
     generations = tuple(
@@ -76,9 +81,9 @@ def list_kept_files(past: Past, asking: Asking, request: k.ListKeptFiles) -> Yes
         for source in (*gone, *live) if source.connector != "kafka"
         for one in (source.place, *(old.definition.place for old in source.previous if old.definition))
     } - {""}  # fmt: skip
-    named = [f"{place.strip('/').casefold()}/" for place in request.places]
+    wished = [f"{place.strip('/').casefold()}/" for place in request.places]
     places = tuple(
-        place for place, wanted in zip(request.places, named, strict=True)
+        place for place, wanted in zip(request.places, wished, strict=True)
         if any(wanted.startswith(f"{one}/") or f"{one}/".startswith(wanted) for one in folders)
     )  # fmt: skip
     return Yes((), k.KeptFiles(answer, generations, places))

@@ -15,15 +15,16 @@ from tests.simulation.judging.model.metastore.reading import digests_of_reads, r
 from tests.simulation.judging.model.metastore.state import key_of, readers, sources
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.resources import may_source
 from treaty.core import limits
 from treaty.core.messages import metastore as m
-from treaty.core.refusals import InvalidSource, NotPermitted, SourceUsed
+from treaty.core.refusals import Forbidden, InvalidSource, NotPermitted, SourceUsed
 from treaty.core.sources import DroppedSource, FormerDefinition, Incarnation, QueryPlan, Source
 
 
 def with_next_query(past: Past, asking: Asking, request: m.CreateSource, key: str, old: Source, new: Source) -> Source:
     """A query that means the same stays; one that can use the checkpoint has it; any other begins as the statement says."""
-    if request.on_change not in {"", "EMPTY", "BACKFILL"}:
+    if request.on_change not in {"", "EMPTY", "BACKFILL", "CASCADE"}:
         raise No(InvalidSource, "ON_CHANGE")
     plan = request.definition.query
     if plan is not None and old.query is None:
@@ -35,9 +36,10 @@ def with_next_query(past: Past, asking: Asking, request: m.CreateSource, key: st
     if rule and not request.on_change:
         raise No(NotPermitted, rule)
     if rule:
-        began, start, after, resumed = past.sequence + 1, request.on_change, old.query.began, 0
-    if rule and request.on_change == "BACKFILL":
-        _refuse_other_rows(past, key, new)
+        start = request.on_change.replace("CASCADE", "BACKFILL")
+        began, after, resumed = past.sequence + 1, old.query.began, 0
+    if rule and start == "BACKFILL":
+        _refuse_other_rows(past, key, new, alone=request.on_change == "BACKFILL")
     query = Incarnation(began, old.query.revision + 1, plan, asking.principal, asking.time, start, after, resumed)
     return replace(new, query=query, previous=_kept(past, asking, key))
 
@@ -60,14 +62,53 @@ def _offsets(plan: QueryPlan) -> list[tuple[str, int]]:
     return [(key_of(read.source), read.generation) for read in plan.reads if read.mode == "changes"]
 
 
-def _refuse_other_rows(past: Past, key: str, source: Source) -> None:
-    """All rows of a table are exchanged at once only where it is one of Delta that nobody follows."""
+def _refuse_other_rows(past: Past, key: str, source: Source, *, alone: bool = True) -> None:
+    """All rows of a table are exchanged at once only where it is one of Delta; alone where nobody follows it."""
     if source.connector != "delta":
         raise No(NotPermitted, "QUERY_PLACE")
+    if alone and _followers(past, key):
+        raise No(SourceUsed, "QUERY_READERS")
+
+
+def _followers(past: Past, key: str) -> list[str]:
+    """Who has offsets of a source."""
+    found = []
     for other in readers(past, key):
         query = sources(past)[other].query
         if query is not None and any(read.source == key and read.mode == "changes" for read in query.plan.reads):
+            found.append(other)
+    return found
+
+
+def with_followers(past: Past, asking: Asking, key: str) -> list[SourceChanged]:
+    """All that follows an exchange of rows, at any distance, does as its own REFRESH would."""
+    along: list[str] = []
+    along += _followers(past, key)
+    for one in along:
+        along += [other for other in _followers(past, one) if other not in along]
+    if asking.access is not None:
+        if any(not may_source(asking.access, "read", one) for one in along):
             raise No(SourceUsed, "QUERY_READERS")
+        if any(not may_source(asking.access, "register", one) for one in along):
+            raise No(Forbidden, "RIGHTS")
+    if any(sources(past)[one].connector != "delta" for one in along):
+        raise No(NotPermitted, "QUERY_PLACE")
+    return [
+        SourceChanged(one, _counted(asking, _again(past, asking, one, "CASCADE"), sources(past)[one])) for one in along
+    ]
+
+
+def _again(past: Past, asking: Asking, key: str, start: str) -> Source:
+    old = sources(past)[key]
+    assert old.query is not None
+    query = Incarnation(
+        past.sequence + 1, old.query.revision + 1, old.query.plan, asking.principal, asking.time, start, old.query.began
+    )  # fmt: skip
+    return replace(old, query=query, previous=_kept(past, asking, key))
+
+
+def _counted(asking: Asking, new: Source, old: Source) -> Source:
+    return replace(new, revision=old.revision + 1, changed_by=asking.principal, changed=asking.time)
 
 
 def _kept(past: Past, asking: Asking, key: str) -> tuple[Incarnation, ...]:
@@ -90,29 +131,28 @@ def _kept(past: Past, asking: Asking, key: str) -> tuple[Incarnation, ...]:
 def restart_query(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
     """ROLLBACK, RESET and REFRESH: nothing else is changed beside it."""
     key, old = source_named(past, request.name)
-    if request.restart not in {"ROLLBACK", "RESET", "REFRESH"}:
+    way, _, cascade = request.restart.partition(" ")
+    if way not in {"ROLLBACK", "RESET", "REFRESH"} or cascade not in {"", "CASCADE"} or (way == "RESET" and cascade):
         raise No(InvalidSource, "QUERY_RESTART")
     alone = m.ChangeSource(request.name, request.statement, restart=request.restart, kind=request.kind)
     if replace(request, expected=None, dry_run=False) != alone:
         raise No(InvalidSource, "RESTART_ALONE")
     if old.query is None:
         raise No(InvalidSource, "QUERY_NONE")
-    if request.restart == "ROLLBACK":
-        new = _rolled_back(past, asking, key, old)
+    if way == "ROLLBACK":
+        new = _rolled_back(past, asking, key, old, alone=not cascade)
     else:
-        if request.restart == "REFRESH":
-            _refuse_other_rows(past, key, old)
-        start = {"RESET": "RESET", "REFRESH": "BACKFILL"}[request.restart]
-        query = Incarnation(
-            past.sequence + 1, old.query.revision + 1, old.query.plan, asking.principal, asking.time, start, old.query.began
-        )  # fmt: skip
-        new = replace(old, query=query, previous=_kept(past, asking, key))
-    new = replace(new, revision=old.revision + 1, changed_by=asking.principal, changed=asking.time)
-    events = () if request.dry_run else (SourceChanged(key, new), *expired(past, asking))
+        if way == "REFRESH":
+            _refuse_other_rows(past, key, old, alone=not cascade)
+        new = _again(past, asking, key, {"RESET": "RESET", "REFRESH": "BACKFILL"}[way])
+    new = _counted(asking, new, old)
+    assert new.query is not None
+    along = with_followers(past, asking, key) if cascade and new.query.began != old.query.began else []
+    events = () if request.dry_run else (SourceChanged(key, new), *along, *expired(past, asking))
     return Yes(events, m.SourceStored(new.name, new.kind, new.generation, new.revision, replaced=True))
 
 
-def _rolled_back(past: Past, asking: Asking, key: str, old: Source) -> Source:
+def _rolled_back(past: Past, asking: Asking, key: str, old: Source, *, alone: bool) -> Source:
     """The former query comes back with the definition of then; the present one takes its place among the former."""
     assert old.query is not None
     if not old.previous or old.query.time + limits.DROP_GRACE < asking.time:
@@ -125,8 +165,10 @@ def _rolled_back(past: Past, asking: Asking, key: str, old: Source) -> Source:
     if any(read.spelling and key_of(read.spelling) != read.source for read in last.plan.reads):
         raise No(NotPermitted, "QUERY_NAMES")
     other = last.began != old.query.began
+    if old.query.start == "CASCADE" and old.query.began > last.began:
+        raise No(NotPermitted, "QUERY_EXCHANGED")
     if other:
-        _refuse_other_rows(past, key, old)
+        _refuse_other_rows(past, key, old, alone=alone)
     types = types_in(past, was.columns)
     reads = read_again(past, asking, DroppedSource(replace(old, query=last), reads=was.reads))
     refuse_circle(past, key, reads)

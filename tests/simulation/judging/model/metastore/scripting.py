@@ -117,13 +117,13 @@ def _refuse_runners_of_one_commit(past: Past, first: int) -> None:
         if runs and source.generation > first
     ]
     checkpoints = [
-        one
-        for source in sources(past).values()
+        key
+        for key, source in sources(past).items()
         if source.generation <= first
         for one in (source.query, *source.previous)
         if one is not None and (one.began > first or one.resumed > first)
     ]
-    if len(begun) > len(set(begun)) or len(checkpoints) > 1:
+    if len(begun) > len(set(begun)) or len(checkpoints) > len(set(checkpoints)):
         raise No(InvalidSource, "SCRIPT_RUNNING")
 
 

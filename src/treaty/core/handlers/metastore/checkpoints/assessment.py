@@ -5,12 +5,13 @@ from itertools import islice
 
 from treaty.core import limits
 from treaty.core.command import Command
+from treaty.core.handlers.metastore.checkpoints.followers import describe_followers, follow_exchange
 from treaty.core.handlers.metastore.checkpoints.incarnations import WAYS, compare_plans, replaced_query
 from treaty.core.handlers.metastore.replacement import list_lost_columns
 from treaty.core.messages.assessments import ChangeAssessment
 from treaty.core.messages.metastore import CreateSource
 from treaty.core.refusals import Refusal
-from treaty.core.sources import Source, SourcePart
+from treaty.core.sources import CASCADE, Source, SourcePart
 from treaty.core.state.metastore.keys import SourceKey
 from treaty.core.state.view import View
 
@@ -32,6 +33,10 @@ def assess_change(
     stops = assessment.kind in {"source change", "stateful change"}
     try:
         replaced_query(view, command, key, there, source)
+        if stops and command.request.on_change == CASCADE:
+            along = describe_followers(follow_exchange(view, command, key, "create-source", "/on_change"))
+            reasons = (*assessment.reasons, *along)[: limits.CHANGE_REASONS]
+            assessment = replace(assessment, reasons=reasons)
     except Refusal as refused:
         more = () if not command.request.on_change else (refused.reason.message,)
         return replace(

@@ -12,9 +12,10 @@ from treaty.core.handlers.metastore.names import source_key
 from treaty.core.handlers.metastore.reads import digest_reads
 from treaty.core.messages.assessments import ChangeKind
 from treaty.core.messages.metastore import CreateSource
-from treaty.core.refusals import InvalidSource, NotPermitted
+from treaty.core.refusals import InvalidSource, NotPermitted, SourceUsed
 from treaty.core.sources import (
     BACKFILL,
+    CASCADE,
     CHANGES,
     EMPTY,
     FormerDefinition,
@@ -28,11 +29,14 @@ from treaty.core.state.metastore.keys import SourceKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.view import View
 
-ON_CHANGE = ("", EMPTY, BACKFILL)
-"""What a CREATE OR REPLACE wants where the new query can't continue from the checkpoint; empty: to be refused."""
+ON_CHANGE = ("", EMPTY, BACKFILL, CASCADE)
+"""What a CREATE OR REPLACE wants where the new query can't continue from the checkpoint; empty: to be refused. CASCADE is as BACKFILL, and what
+follows the changes of the source reads all again too.
+"""
 WAYS = (
     "WITH (ON_CHANGE = 'empty'): the new query begins without state at the offsets that the checkpoint has",
     "WITH (ON_CHANGE = 'backfill'): the new query reads all from the earliest into a table beside this one, which takes its place once it has caught up",
+    "WITH (ON_CHANGE = 'cascade'): as backfill, and the queries that follow its changes read all again too, in the same commit",
     "a source of another name, and a drop of this one",
 )
 """The ways out of a change that can't continue from the checkpoint."""
@@ -130,7 +134,7 @@ def replaced_query(
     if wanted not in ON_CHANGE:
         raise InvalidSource.of(
             "ON_CHANGE", f"'{wanted[:100]}' says not what to do with a query that can't continue", path="/on_change", new=wanted,
-            allowed=f"{EMPTY}, {BACKFILL}, or nothing",
+            allowed=f"{EMPTY}, {BACKFILL}, {CASCADE}, or nothing",
         )  # fmt: skip
     if old is None:  # an imported query is planned now, or there is none
         return new, there.previous
@@ -145,11 +149,13 @@ def replaced_query(
         return query, previous
     if not wanted:
         raise _refusal(there, kind, reasons, old.plan, new.plan)
-    if wanted == BACKFILL:
+    if wanted == CASCADE:
+        refuse_other_place(source)
+    elif wanted == BACKFILL:
         refuse_backfill(view, command.access, key, source)
-    return Incarnation(
-        view.sequence + 1, revision, new.plan, command.principal, command.time, wanted, old.began
-    ), previous
+    start = BACKFILL if wanted == CASCADE else wanted
+    query = Incarnation(view.sequence + 1, revision, new.plan, command.principal, command.time, start, old.began)
+    return query, previous
 
 
 def _refusal(there: Source, kind: str, reasons: tuple[str, ...], old: QueryPlan, new: QueryPlan) -> NotPermitted:
@@ -173,6 +179,17 @@ def refuse_backfill(view: View, access: Access | None, key: SourceKey, source: S
 
     That is so in one commit of a Delta table alone, and it ends what follows the table as a stream.
     """
+    refuse_other_place(source)
+    readers = tuple(reader for reader in view.find(SOURCE_BY_READ, (key.name,)) if is_following(view, reader, key))
+    if readers:
+        ways = (
+            "CASCADE, with which they read all again in the same commit; or ON_CHANGE = 'empty', which keeps the rows"
+        )
+        raise refuse_readers(view, access, key, readers, ways)
+
+
+def refuse_other_place(source: Source) -> None:
+    """Raise `NotPermitted` where rows that are written can't be exchanged for others."""
     if source.connector != DELTA:
         raise NotPermitted.of(
             "QUERY_PLACE",
@@ -181,23 +198,39 @@ def refuse_backfill(view: View, access: Access | None, key: SourceKey, source: S
             old=source.connector,
             allowed="CONNECTOR = 'delta'; ON_CHANGE = 'empty'; or a source of another name",
         )
-    readers = [reader for reader in view.find(SOURCE_BY_READ, (key.name,)) if _follows(view, reader, key)]
-    if readers:
-        seen = [view.get(SOURCE, one) for one in readers if access is None or access.may_source("read", one.name)]
-        names = [one.name for one in seen if one is not None]
-        raise source_used(
-            "QUERY_READERS",
-            f"All rows of {source.name} would be exchanged, and its changes are followed by",
-            names,
-            len(readers) - len(names),
-            allowed="drop these first, and create them again afterwards; or ON_CHANGE = 'empty', which keeps the rows",
-        )
 
 
-def _follows(view: View, reader: SourceKey, key: SourceKey) -> bool:
+def refuse_readers(
+    view: View, access: Access | None, key: SourceKey, readers: tuple[SourceKey, ...], allowed: str
+) -> SourceUsed:
+    """Return the refusal of an exchange of all rows of a source whose changes are followed."""
+    source = view.get(SOURCE, key)
+    seen = [view.get(SOURCE, one) for one in readers if access is None or access.may_source("read", one.name)]
+    names = [one.name for one in seen if one is not None]
+    return source_used(
+        "QUERY_READERS",
+        f"All rows of {key.name if source is None else source.name} would be exchanged, and its changes are followed by",
+        names,
+        len(readers) - len(names),
+        allowed=allowed,
+    )
+
+
+def is_following(view: View, reader: SourceKey, key: SourceKey) -> bool:
+    """Return whether the query of a reader follows the changes of a source."""
     source = view.get(SOURCE, reader)
     reads = () if source is None or source.query is None else source.query.plan.reads
     return any(source_key(read.source) == key and read.mode == CHANGES for read in reads)
+
+
+def begin_again(view: View, command: Command[Any], there: Source, start: str) -> Source:
+    """Return a source whose query is the same on a new checkpoint."""
+    old = there.query
+    assert old is not None, "the source has a query"
+    query = Incarnation(
+        view.sequence + 1, old.revision + 1, old.plan, command.principal, command.time, start, old.began
+    )
+    return replace(there, query=query, previous=keep_previous(view, command, there))
 
 
 def keep_previous(view: View, command: Command[Any], there: Source) -> tuple[Incarnation, ...]:

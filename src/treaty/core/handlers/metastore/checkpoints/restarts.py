@@ -5,7 +5,13 @@ from dataclasses import replace
 
 from treaty.core import limits
 from treaty.core.command import Command, Decision, StagedView
-from treaty.core.handlers.metastore.checkpoints.incarnations import keep_previous, refuse_backfill
+from treaty.core.handlers.metastore.checkpoints.followers import describe_followers, follow_exchange
+from treaty.core.handlers.metastore.checkpoints.incarnations import (
+    begin_again,
+    keep_previous,
+    refuse_backfill,
+    refuse_other_place,
+)
 from treaty.core.handlers.metastore.definitions import types_in
 from treaty.core.handlers.metastore.names import find_source
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
@@ -16,7 +22,7 @@ from treaty.core.handlers.metastore.types import refuse_unfit_columns
 from treaty.core.messages.metastore import ChangeSource, SourceStored
 from treaty.core.refusals import InvalidSource, NotPermitted
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import BACKFILL, RESET, DroppedSource, FormerDefinition, Incarnation, Source
+from treaty.core.sources import BACKFILL, CASCADE, RESET, DroppedSource, FormerDefinition, Incarnation, Source
 from treaty.core.state.metastore.keys import SourceKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.rows import make_row
@@ -50,26 +56,35 @@ def restart_query(view: View, command: Command[ChangeSource], engine: SchemaEngi
     source = replace(source, revision=there.revision + 1, changed_by=command.principal, changed=command.time)
     stage = StagedView(view, command, engine, "change-source", request.dry_run)
     stage.put((make_row(SOURCE, key, source),))
+    along: Mapping[SourceKey, Source] = {}
+    if is_cascade(request) and source.query is not None and source.query.began != there.query.began:
+        along = follow_exchange(view, command, key, "change-source", "/restart")
+    stage.put(make_row(SOURCE, one, row) for one, row in along.items())
     stage.put(expired_rows(view, command.time))
-    return Decision(() if request.dry_run else stage.rows, _describe(source))
-
-
-def _begin_again(view: View, command: Command[ChangeSource], there: Source, start: str) -> Source:
-    old = there.query
-    assert old is not None, "the source has a query"
-    query = Incarnation(
-        view.sequence + 1, old.revision + 1, old.plan, command.principal, command.time, start, old.began
-    )
-    return replace(there, query=query, previous=keep_previous(view, command, there))
+    answer = replace(_describe(source), notes=describe_followers(along))
+    return Decision(() if request.dry_run else stage.rows, answer)
 
 
 def _reset(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> Source:
-    return _begin_again(view, command, there, RESET)
+    return begin_again(view, command, there, RESET)
 
 
 def _refresh(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> Source:
-    refuse_backfill(view, command.access, key, there)
-    return _begin_again(view, command, there, BACKFILL)
+    _refuse_exchange(view, command, key, there)
+    return begin_again(view, command, there, BACKFILL)
+
+
+def _refuse_exchange(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> None:
+    """Raise the refusal of rows that can't be exchanged; what follows them goes along where the change says so."""
+    if is_cascade(command.request):
+        refuse_other_place(there)
+    else:
+        refuse_backfill(view, command.access, key, there)
+
+
+def is_cascade(request: ChangeSource) -> bool:
+    """Return whether what follows a source reads all again too."""
+    return request.restart.endswith(f" {CASCADE}")
 
 
 def _roll_back(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> Source:
@@ -86,7 +101,8 @@ def _roll_back(view: View, command: Command[ChangeSource], key: SourceKey, there
     _refuse_moved(there, was)
     _refuse_other_names(there, last)
     if last.began != old.began:
-        refuse_backfill(view, command.access, key, there)
+        _refuse_exchanged(there, last)
+        _refuse_exchange(view, command, key, there)
     source = replace(
         there, statement=was.statement, columns=was.columns, key=was.key, value=was.value, timestamp=was.timestamp,
         properties=was.properties, comment=was.comment, types=types_in(was.columns),
@@ -119,6 +135,20 @@ def _refuse_moved(there: Source, was: FormerDefinition) -> None:
         )
 
 
+def _refuse_exchanged(there: Source, last: Incarnation) -> None:
+    """Raise `NotPermitted` where a query went along with one that it follows: the checkpoint before has offsets of rows that were exchanged since."""
+    old = there.query
+    if old is not None and old.start == CASCADE and last.began < old.began:
+        raise NotPermitted.of(
+            "QUERY_EXCHANGED",
+            f"{there.name} reads all again since a query that it follows has exchanged its rows, and its former checkpoint is over the rows before",
+            path="/name",
+            old=str(last.began),
+            new=str(old.began),
+            allowed=f"ROLLBACK of the query that it follows with CASCADE, which takes {there.name} along; or REFRESH {there.name} FULL",
+        )
+
+
 def _refuse_other_names(there: Source, last: Incarnation) -> None:
     """Raise `NotPermitted` where a source that the former query reads was renamed since, and its text could not be changed along."""
     for read in last.plan.reads:
@@ -137,6 +167,8 @@ RESTARTS: Mapping[str, Callable[[View, Command[ChangeSource], SourceKey, Source]
     ROLLBACK: _roll_back,
     RESET: _reset,
     REFRESH: _refresh,
+    f"{ROLLBACK} {CASCADE}": _roll_back,
+    f"{REFRESH} {CASCADE}": _refresh,
 }
 """What a change of this name makes of a source."""
 

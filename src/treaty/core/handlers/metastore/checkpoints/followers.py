@@ -1,0 +1,72 @@
+"""Chains: queries that follow the changes of a table whose rows are all exchanged read all again too, in the same commit."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from treaty.core import limits
+from treaty.core.access.permissions import refuse_unless_met
+from treaty.core.access.source_permissions import on_source
+from treaty.core.command import Command
+from treaty.core.handlers.metastore.checkpoints.incarnations import (
+    begin_again,
+    is_following,
+    refuse_other_place,
+    refuse_readers,
+)
+from treaty.core.refusals import TooLarge
+from treaty.core.sources import CASCADE, Source
+from treaty.core.state.metastore.indexes import SOURCE_BY_READ
+from treaty.core.state.metastore.keys import SourceKey
+from treaty.core.state.metastore.tables import SOURCE
+from treaty.core.state.view import View
+
+
+def follow_exchange(
+    view: View, command: Command[Any], key: SourceKey, operation: str, path: str
+) -> Mapping[SourceKey, Source]:
+    """Return the rows of all queries that follow a source, directly or through others, with a checkpoint that begins with all rows.
+
+    Nearest first. Raises `SourceUsed` where the caller may not see one of them, `Forbidden` where they may not register it, and
+    `NotPermitted` for one whose rows can't be exchanged.
+    """
+    followers = _list_followers(view, key)
+    access = command.access
+    if access is not None:
+        hidden = [one for one in followers if not access.may_source("read", one.name)]
+        if hidden:
+            raise refuse_readers(view, access, key, tuple(followers), "ask somebody who may change all that follow it")
+        refuse_unless_met(
+            access, command.principal, [on_source("register", one.name, path) for one in followers], operation
+        )
+    for source in followers.values():
+        refuse_other_place(source)
+    by = {"changed_by": command.principal, "changed": command.time}
+    return {
+        one: replace(begin_again(view, command, source, CASCADE), revision=source.revision + 1, **by)  # type: ignore[arg-type]  # a text and a number
+        for one, source in followers.items()
+    }
+
+
+def describe_followers(rows: Mapping[SourceKey, Source]) -> tuple[str, ...]:
+    """Return a note about each query that goes along."""
+    return tuple(
+        f"{source.name} goes along: it reads all again once the rows before it are exchanged"
+        for source in rows.values()
+    )
+
+
+def _list_followers(view: View, key: SourceKey) -> dict[SourceKey, Source]:
+    """Return the queries that follow a source, nearest first, by key. Raises `TooLarge` past limits.CLOSURE of them."""
+    found: dict[SourceKey, Source] = {}
+    waiting = [key]
+    for followed in waiting:
+        for reader in sorted(view.find(SOURCE_BY_READ, (followed.name,))):
+            source = view.get(SOURCE, reader)
+            if source is None or reader in found or not is_following(view, reader, followed):
+                continue
+            if len(found) == limits.CLOSURE:
+                raise TooLarge.of("CLOSURE", "Too many sources depend on it", allowed=f"at most {limits.CLOSURE}")
+            found[reader] = source
+            waiting.append(reader)
+    return found
