@@ -127,6 +127,8 @@ def test_states_are_the_same_where_the_plans_below_them_mean_the_same(planner: B
     states = [state(text) for text in others]
     assert len(set(states)) == len(others), [text for text in others if states.count(state(text)) > 1]
     assert state("SELECT id FROM flights") == ("", "")
+    tried = "SELECT {0}.carrier, sum(try_add({0}.delay, 1)) AS n FROM STREAM flights AS {0} GROUP BY {0}.carrier"
+    assert state(tried.format("f")) == state(tried.format("other")), "names are no part of a state, also beside try_"
 
 
 def test_a_state_does_not_depend_on_columns_that_the_body_does_not_need(
