@@ -84,3 +84,19 @@ def test_streams_that_follow_one_another_read_all_again_and_keep_no_row_twice(pl
     place.restart("REFRESH", "u")
     place.run_all()
     assert place.rows("u") == [(10 * one,) for one, _ in sorted(place.came) if one > 1]
+
+
+@pytest.mark.soak
+def test_who_went_along_and_never_ran_begins_at_no_offset_of_the_rows_before(place: Place) -> None:
+    place.define("SELECT id, k FROM STREAM events WHERE id > 0", kind="STREAM")
+    counts = "SELECT k, count(*) AS n FROM STREAM t {}GROUP BY k"
+    place.define(counts.format(""), name="u", source="t")
+    place.insert((1, "a"), (2, "a"))
+    place.run_all()
+    place.restart("REFRESH CASCADE")
+    place.define(counts.format("WHERE id % 2 = 1 "), "EMPTY", name="u", source="t")
+    with pytest.raises(AssertionError, match="REFRESH u FULL reads all again"):
+        place.run_all()
+    place.restart("REFRESH", "u")
+    place.run_all()
+    assert place.rows("u") == [("a", 1)]
