@@ -13,6 +13,7 @@ from treaty.core.refusals import NotPermitted, Unavailable
 from treaty.metastore.sql.script import parse_script
 from treaty.spark.planner.service import jobs
 from treaty.spark.runner.kafka_source import SourceMissingError, SourceNotRunnableError
+from treaty.spark.runner.replays.readers import name_batch
 from treaty.spark.runner.service.failures import ATTEMPTS, describe_failure
 from treaty.spark.runner.service.follower import FEED_SECONDS
 from treaty.spark.runner.service.http_status import find_public_host
@@ -41,6 +42,12 @@ def test_records_that_are_gone_are_no_fault_of_the_body() -> None:
     failure = describe_failure(PySparkException(GONE), ATTEMPTS)
     assert failure.state == FAILED
     assert "RESET CHECKPOINT" in failure.remedy
+
+
+def test_replays_of_two_sources_have_no_batch_in_common() -> None:
+    batches = [name_batch(generation, number) for generation in (7, 8) for number in (1, 2)]
+    assert len({*batches}) == 4
+    assert max(batches) < 0
 
 
 def test_a_registry_that_refuses_has_answered() -> None:
@@ -96,6 +103,7 @@ FAILURES: dict[str, tuple[BaseException, int, str, str]] = {
     "a row, at first": (PySparkException("[DIVIDE_BY_ZERO] x. SQLSTATE: 22012"), 1, RETRYING, ""),
     "a row, again": (PySparkException("[DIVIDE_BY_ZERO] x. SQLSTATE: 22012"), ATTEMPTS, FAILED, "try_cast"),
     "a body": (PySparkException("[UNRESOLVED_COLUMN] x. SQLSTATE: 42703"), ATTEMPTS, FAILED, "another body"),
+    "an Iceberg table whose snapshots went": (PySparkException("Cannot load current offset at snapshot 7, the snapshot was expired or removed"), ATTEMPTS, FAILED, "RESET CHECKPOINT"),
     "a checkpoint of another body": (PySparkException("STREAMING_STATEFUL_OPERATOR_NOT_MATCH"), 1, FAILED, "create it"),
     "an unknown id": (PySparkException(RAISED.format("7")), 1, RETRYING, ""),
 }  # fmt: skip

@@ -53,6 +53,7 @@ class Place:
         final: bool = False,
         properties: tuple[tuple[str, str], ...] = (),
         replace: bool = False,
+        on_change: str = "",
     ) -> None:
         """Create a query into a Delta table."""
         sources = tuple(self._readable(one) for one in reads)
@@ -60,7 +61,7 @@ class Place:
         definition = SourceDefinition(
             name, kind, body, planned.columns, connector="delta", place=f"tables/{name}", query=planned.plan, properties=properties
         )  # fmt: skip
-        self.registry.ask(CreateSource(definition, replace=replace))
+        self.registry.ask(CreateSource(definition, replace=replace, on_change=on_change))
 
     def _readable(self, name: str) -> ReadableSource:
         source: Source = self.registry.ask(DescribeSource(name)).answer.source

@@ -12,7 +12,7 @@ from tests.frames import frame
 from tests.real.query_places import FLIGHTS, ROWS, Place
 from treaty.cli.metastore.bad.bad_report import read_report
 from treaty.cli.metastore.bad.tables import find_tables
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore import ChangeSource, DescribeSource
 from treaty.metastore.bad_rows import REPLAY_LOG
 from treaty.plan.rows import BadRowFilter
 from treaty.spark.pipelines.replay_lock import ReplayRunsError, lock_replays
@@ -108,3 +108,30 @@ def test_rows_of_a_schema_that_came_late_are_appended_once(place: Place) -> None
     ):
         replayer(place).run(ALL)
     assert listed(place) == {("open", "TOO_SHORT"): 1, ("open", "NEEDS_REFRESH"): 2}
+
+
+def test_rows_that_were_left_out_come_although_source_and_query_are_others_by_now(place: Place) -> None:
+    place.metastore.run(FLIGHTS.replace("VALUE_FORMAT", "BAD_ROWS = 'true', VALUE_FORMAT"))
+    place.create("late", "STREAM", "SELECT id, delay FROM STREAM flights WHERE delay > 15", "flights")
+    place.insert("flights", ROWS)
+    newer, frames = early_frames(place, 40, 5)
+    write_records(place, "early", frames)
+    place.run()
+    place.registry.register("flights-value", newer)
+    place.metastore.run("ALTER STREAM flights REFRESH SCHEMA")  # with a column that no former plan knows
+    place.metastore.run(FLIGHTS.replace("flights", "planes"))
+    both = "SELECT id, delay FROM STREAM planes UNION ALL SELECT id, delay FROM STREAM flights WHERE delay > 15"
+    place.insert("planes", "(7, 'AA', 1, NULL)")
+    place.create("late", "STREAM", both, "planes", "flights", replace=True, on_change="EMPTY")
+    assert not place.run()["late"].error
+    old = [(2, 20), (3, 30)]
+    assert place.rows("late") == [*old, (7, 1)]
+    appended = {("", "good"): 2, ("late", "appended"): 2}
+    assert [results(one) for one in replayer(place).run(ALL)] == [appended]
+    assert place.rows("late") == [*old, (40, 40), (7, 1)]
+    assert [one.number for one in replayer(place).run(ALL)] == [0]
+    place.registry.ask(ChangeSource("late", restart="ROLLBACK"))
+    place.run("late")
+    assert place.rows("late") == old, "the table is as it was before the second query"
+    assert [results(one) for one in replayer(place).run(ALL)] == [appended]
+    assert place.rows("late") == [*old, (40, 40)]

@@ -11,6 +11,7 @@ from treaty.core.sources import QueryPlan
 from treaty.spark.lake import iceberg
 from treaty.spark.lake.table import LakeTable
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
+from treaty.spark.runner.once import OnceRunner
 from treaty.spark.runner.sinks import refuse_without_iceberg
 
 pytestmark = pytest.mark.jvm
@@ -32,6 +33,17 @@ def create(place: Place, name: str, kind: str, body: str, read: str) -> None:
 def rows(place: Place, name: str) -> list[tuple[object, ...]]:
     frame = iceberg.read(place.spark, LakeTable(str(place.root / "ice" / name), "iceberg"))
     return sorted(map(tuple, frame.collect()), key=repr)
+
+
+def notes_of_a_new_query(place: Place, name: str) -> list[str]:
+    """What is said before the start of a new query over the table."""
+    place.create(name, "STREAM", "SELECT id FROM STREAM late", "late")
+    notes: list[str] = []
+    runner = OnceRunner(
+        place.spark, place.registry.registry, place.root, place.root / "_checkpoints", on_note=lambda _, text: notes.append(text)
+    )  # fmt: skip
+    runner.run(lambda _: None, (name,))
+    return notes
 
 
 def test_iceberg_tables_are_appended_merged_and_read_and_a_batch_is_there_once(place: Place) -> None:
@@ -58,6 +70,15 @@ def test_iceberg_tables_are_appended_merged_and_read_and_a_batch_is_there_once(p
         (commit.parent / f".{commit.name}.crc").unlink(missing_ok=True)
     assert {one.error for name, one in place.run().items() if name != "busy"} == {""}
     assert (rows(place, "late"), rows(place, "delays")) == (late, delays)
+    assert notes_of_a_new_query(place, "first") == []
+    table = iceberg.name(place.spark, LakeTable(str(place.root / "ice" / "late"), "iceberg"))
+    catalog = table.split(".", 1)[0]
+    place.spark.sql(
+        f"CALL {catalog}.system.expire_snapshots(table => 'late', older_than => TIMESTAMP '2999-01-01', retain_last => 1)"
+    )
+    (note,) = notes_of_a_new_query(place, "second")
+    assert "late has expired snapshots, and what these had added is not read" in note
+    assert place.rows("first") == [(2,), (3,), (5,)]
     source = place.registry.ask(DescribeSource("late")).answer.source
     record = place.root / "_checkpoints" / "records" / f"table-{source.generation}.json"
     assert json.loads(record.read_text())["place"] == "ice/late"

@@ -1,6 +1,7 @@
 """`treaty pipeline run FILE.toml`: runs the stream, with progress on the terminal and metrics for Prometheus."""
 
 import json
+import shlex
 import signal
 import sys
 import time
@@ -198,8 +199,9 @@ def _say_places(pipeline: "Pipeline", file: Path, bad: int) -> None:
     """Print where the rows are, and which command comes next."""
     good_table, bad_table = pipeline.good_table, pipeline.bad_table
     facts = {"good": f"{good_table.place} ({good_table.format})", "bad": f"{bad_table.place} ({bad_table.format})"}
-    after = f"; treaty pipeline replay {file}, once their cause is gone" if bad else ""
-    screen.say_facts({**facts, "next": f"treaty pipeline status {file}{after}"}, err=True)
+    name = shlex.quote(str(file))
+    after = f"; treaty pipeline replay {name}, once their cause is gone" if bad else ""
+    screen.say_facts({**facts, "next": f"treaty pipeline status {name}{after}"}, err=True)
 
 
 def _make_heartbeat(tasks: TaskCounter, *, as_json: bool) -> "Callable[[_RunProgress], None]":

@@ -6,7 +6,7 @@ and only where the table has not that batch yet: what a killed runner wrote by a
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from treaty.core.registry import Registry
 from treaty.core.sources import Source, SourceColumn
@@ -18,13 +18,17 @@ from treaty.spark.runner.source_frames import SourceOpener, expand_columns
 
 LEDGER = "treaty-decoding"
 """The folder in a checkpoint with a file for each entry, called by its batch."""
+FORMER = "former"
+"""The file in it with what the queries before have decoded, whose table a query continues."""
 NONE = "-"
 """What stands for a source that has no offset."""
+ABSENT = "absent"
+"""What stands for a source that a former query has not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceDecoding:
-    """How the records of a source are decoded: its columns with their types written out, and plans by `name_plan`."""
+    """How the records of a source are decoded: its columns with their types written out, those that it had then, and plans by `name_plan`."""
 
     columns: tuple[SourceColumn, ...]
     plans: Mapping[str, DecodePlan]
@@ -43,6 +47,14 @@ class DecodeEntry:
         return parse_decoding(self.decoding, source)
 
 
+@dataclass(frozen=True, slots=True)
+class FormerDecoding:
+    """What the queries before have decoded, whose table and offsets a query continues: the names of their checkpoints, and their entries."""
+
+    places: Sequence[str] = ()
+    entries: Sequence[DecodeEntry] = ()
+
+
 def describe_decoding(registry: Registry, opener: SourceOpener, sources: Sequence[Source]) -> str:
     """Return how the records of sources are decoded, as a text that can be compared, once they are opened."""
     columns = {
@@ -57,12 +69,11 @@ def describe_decoding(registry: Registry, opener: SourceOpener, sources: Sequenc
 def parse_decoding(text: str, source: Source) -> SourceDecoding:
     """Return how the records of a source are decoded, from the text of `describe_decoding`."""
     known = json.loads(text)
-    types = dict(known["columns"].get(str(first_generation(source)), ()))
-    columns = tuple(
-        SourceColumn(one.name, types.get(one.name, one.type), one.nullable, one.role, one.header)
-        for one in source.columns
+    types: dict[str, str] = dict(known["columns"].get(str(first_generation(source)), ()))
+    columns = tuple(replace(one, type=types[one.name]) for one in source.columns if one.name in types)
+    return SourceDecoding(
+        columns or source.columns, {name: DecodePlan.from_json(plan) for name, plan in known["plans"].items()}
     )
-    return SourceDecoding(columns, {name: DecodePlan.from_json(plan) for name, plan in known["plans"].items()})
 
 
 @dataclass(slots=True)
@@ -87,11 +98,35 @@ class DecodeLedger:
         self._is_noted = True
 
     def list(self) -> list[DecodeEntry]:
-        """Return the entries, the oldest first."""
+        """Return the entries, the oldest first: those of the queries before come first, and have the batch -1."""
         numbers = self.files.list_numbers(f"{self.place}/{LEDGER}")
         texts = [(number, self.files.read(f"{self.place}/{LEDGER}/{number}")) for number in numbers]
         entries = [(number, json.loads(text)) for number, text in texts if text]
-        return [DecodeEntry(number, tuple(one["offsets"]), one["decoding"]) for number, one in entries]
+        own = [DecodeEntry(number, tuple(one["offsets"]), one["decoding"]) for number, one in entries]
+        return [*self.read_former().entries, *own]
+
+    def read_former(self) -> FormerDecoding:
+        """Return what the queries before have decoded."""
+        text = self.files.read(f"{self.place}/{LEDGER}/{FORMER}")
+        if not text:
+            return FormerDecoding()
+        known = json.loads(text)
+        entries = [DecodeEntry(-1, tuple(one["offsets"]), one["decoding"]) for one in known["entries"]]
+        return FormerDecoding(tuple(known["places"]), entries)
+
+    def copy_to(self, place: str, sources: Sequence[int | None]) -> None:
+        """Write what this query and those before it have decoded beside the checkpoint of the query that continues its table and offsets.
+
+        `sources` has for each source of the new one its place among those of this one; None for one that was not read.
+        """
+        entries: list[Mapping[str, object]] = []
+        for one in self.list():
+            if entries and entries[-1]["decoding"] == one.decoding:
+                continue  # an entry holds until the next
+            offsets = [ABSENT if at is None else one.offsets[at] if at < len(one.offsets) else NONE for at in sources]
+            entries.append({"offsets": offsets, "decoding": one.decoding})
+        places = [*self.read_former().places, self.place]
+        self.files.write(f"{place}/{LEDGER}/{FORMER}", json.dumps({"places": places, "entries": entries}))
 
     def find_end(self) -> Sequence[str] | None:
         """Return the offsets up to which the query has read, for each source; None where no batch has ended."""

@@ -18,6 +18,7 @@ from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.sources import CHANGES, EXCHANGES, Incarnation, Source, SourceRead
 from treaty.metastore.bad_rows import find_origin, first_generation
+from treaty.spark.lake import iceberg
 from treaty.spark.lake.table import LakeTable, WriteId
 from treaty.spark.pipelines.trigger import StreamTrigger, set_trigger
 from treaty.spark.planner.pseudo_columns import list_words
@@ -27,7 +28,7 @@ from treaty.spark.runner.batch_bodies import BatchBody, BatchRead
 from treaty.spark.runner.checkpoint_files import CheckpointFiles, find_checkpoint_root, find_query_folder
 from treaty.spark.runner.data_roots import DataRoot, print_root
 from treaty.spark.runner.decode_ledger import DecodeLedger, describe_decoding
-from treaty.spark.runner.file_records import FileRecords
+from treaty.spark.runner.file_records import CHECKPOINT, FileRecords
 from treaty.spark.runner.kafka_sink import KafkaSink, OnBad, ignore_bad
 from treaty.spark.runner.kafka_source import (
     SourceMissingError,
@@ -259,9 +260,23 @@ class QueryStarter:
         if table and not CheckpointFiles(self.spark, root).has(f"{place_of(source)}/offsets"):
             refuse_lost_checkpoint(self.spark, source, LakeTable(table, source.connector), f"{root}/{place_of(source)}")
         records = FileRecords(CheckpointFiles(self.spark, self.checkpoints))
+        if source.query is not None and records.find(CHECKPOINT, source.query.began, first_generation(source)) is None:
+            self._note_expired(source, source.query)
         note = records.note_start(source, f"{root}/{place_of(source)}", table)
         if note:
             self.on_note(source.name, note)
+
+    def _note_expired(self, source: Source, query: Incarnation) -> None:
+        """Say before the first start what a new query will not read of Iceberg tables, though it reads them from the start."""
+        for read in query.plan.reads:
+            upstream = self.find_upstream(source, read)
+            if upstream.connector != "iceberg" or read.mode != CHANGES or upstream.kind != STREAM:
+                continue
+            if iceberg.has_expired(self.spark, LakeTable(self.find_folder(upstream), "iceberg")):
+                what = (
+                    f"the Iceberg table of {upstream.name} has expired snapshots, and what these had added is not read"
+                )
+                self.on_note(source.name, f"{what}: a stream begins with the oldest snapshot that is kept")
 
     def take_over(self, source: Source, run: QueryRun) -> None:
         """Do what a query needs that takes over from another one; nothing where it was done before. Its batches begin as `run` says."""

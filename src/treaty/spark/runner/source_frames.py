@@ -214,7 +214,7 @@ class SourceOpener:
     def decode_bad(self, source: Source, columns: tuple[SourceColumn, ...], rows: DataFrame) -> RecordFrame:
         """Return the records of rows that were bad, decoded again; `rows` are of the stream of bad rows of the source. Their `bad_id` is kept.
 
-        `columns` have their types written out.
+        `columns` have their types written out, and are those that the records are decoded into: a plan of former times knows no other ones.
         """
         places = {
             "key": "_key",
@@ -279,13 +279,12 @@ class SourceOpener:
 
     def _decode(self, source: Source, columns: tuple[SourceColumn, ...], records: DataFrame) -> RecordFrame:
         frame = records.where(F.col("value").isNotNull()) if source.kind == STREAM else records
-        types = {one.name: one.type for one in columns}
         sides: list[str] = []
         for side, part in (("key", source.key), ("value", source.value)):
             if part is not None and part.pin is not None:
                 frame = decode(frame, self._plan(source, side, part), column=side, names=_names(side), part=side)
                 sides.append(_names(side).error)
-        selected = [_select(frame, one, source).cast(types[one.name]).alias(one.name) for one in source.columns]
+        selected = [_select(frame, one, source).cast(one.type).alias(one.name) for one in columns]
         code, why = F.lit(None).cast("string"), F.lit(None).cast(ERROR_TYPE)
         for error in reversed(sides):
             code = F.coalesce(_find_code(error, counts_unknown=self.counts_unknown), code)

@@ -12,11 +12,13 @@ from uuid import uuid4
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from treaty.core.column_types.tokens import print_name
 from treaty.core.sources import CASCADE, CHANGES, EMPTY, EXCHANGES, TABLE_KIND, Incarnation, QueryPlan, Source
 from treaty.spark.lake import delta
 from treaty.spark.lake.table import LakeTable, WriteId, is_missing
 from treaty.spark.planner.trees import TreeNode, read_tree
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
+from treaty.spark.runner.decode_ledger import DecodeLedger
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
 from treaty.spark.runner.query_end import is_left
 from treaty.spark.runner.sinks import CHANGE_FEED
@@ -133,7 +135,7 @@ class QueryTakeover:
         if former is None or former.query is None:
             message = f"{source.name} is to begin at the offsets of a query that its row no longer knows"
             raise SourceNotRunnableError(
-                f"{message}: RESET CHECKPOINT {source.name} KEEP DATA begins with the first row"
+                f"{message}: RESET CHECKPOINT {print_name(source.name)} KEEP DATA begins with the first row"
             )
         draft = f"{place}.draft"
         self.files.remove(draft)
@@ -148,6 +150,8 @@ class QueryTakeover:
         for at, name in enumerate(wanted):
             if lines[at] != NONE and self.files.has(f"{before}/sources/{names.index(name)}"):
                 self.files.copy(f"{before}/sources/{names.index(name)}", f"{draft}/sources/{at}")
+        read = [names.index(name) if name in same and name in names else None for name in wanted]
+        DecodeLedger(self.files, before).copy_to(draft, read)
         self.files.write(f"{draft}/metadata", json.dumps({"id": str(uuid4())}))
         state = known.metadata if names == wanted else {**known.metadata, "batchWatermarkMs": 0}
         self.files.write(f"{draft}/offsets/0", "\n".join((known.version, json.dumps(state), *lines)))

@@ -180,12 +180,14 @@ def _say_replay(source_replay: "SourceReplay", *, dry_run: bool) -> None:
         return
     head = "a replay would find" if dry_run else f"replay {source_replay.number}:"
     screen.say(f"{source_replay.name}: {head} {screen.format_count(good + bad, 'row')}, {good:,} good now, {bad:,} bad still", "yellow" if source_replay.left else "green")  # fmt: skip
+    remedies = dict(source_replay.remedies)
     for counted in source_replay.counts:
+        explained = {"fails"} if counted.reader in remedies else {"fails", "refused"}
         if counted.reader:
-            screen.say(f"  {counted.rows:,} {WORDS[counted.outcome].format(reader=counted.reader)}{f': {counted.message}' if counted.code and counted.outcome == 'fails' else ''}")  # fmt: skip
+            screen.say(f"  {counted.rows:,} {WORDS[counted.outcome].format(reader=counted.reader)}{f': {counted.message}' if counted.code and counted.outcome in explained else ''}")  # fmt: skip
         elif counted.outcome == "bad":
             screen.say(f"  {counted.rows:,} {counted.code}: {counted.message}")
-    for reader, statement in source_replay.remedies:
+    for reader, statement in remedies.items():
         screen.say(f"  {reader} needs all its rows again: treaty sql -e {shlex.quote(statement)}", "yellow")
     if source_replay.left:
         screen.say(f"next: `treaty bad list {shlex.quote(source_replay.name)}` shows what is left", err=True)

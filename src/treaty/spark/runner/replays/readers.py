@@ -9,12 +9,13 @@ from treaty.core.column_types.tokens import print_name
 from treaty.core.registry import Registry
 from treaty.core.sources import CHANGES, Source, SourceRead
 from treaty.core.state.metastore.keys import key_of_name
+from treaty.metastore.bad_rows import first_generation
 from treaty.spark.planner.leaf_columns import blank_streams
 from treaty.spark.planner.pseudo_columns import list_pseudo_columns, list_words
 from treaty.spark.planner.settings import RESTRICTED
 from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.checkpoint_files import CheckpointFiles, find_checkpoint_root
-from treaty.spark.runner.decode_ledger import DecodeLedger
+from treaty.spark.runner.decode_ledger import ABSENT, DecodeLedger
 from treaty.spark.runner.once import list_queries
 from treaty.spark.runner.query_start import QueryStarter, key_of, place_of
 from treaty.spark.runner.replays.row_places import QueryReadRange
@@ -22,6 +23,8 @@ from treaty.spark.runner.source_frames import SourceOpener, expand_columns
 from treaty.spark.runner.takeovers import list_sources
 
 SUPPORTED = ("delta", "kafka")
+REPLAYS = 1_000_000
+"""Replays of one stream of bad rows whose batches in a topic have numbers of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class QueryReader:
 
     @property
     def place(self) -> str:
-        """The name of its checkpoint."""
+        """The name of its checkpoint among those of all queries."""
         return place_of(self.source)
 
 
@@ -69,8 +72,8 @@ def explain_refusal(query: Source, source: Source) -> tuple[str, str]:
         return f"{query.name} can't be appended to, for {reason}", remedy
     if query.connector not in SUPPORTED:
         return (
-            f"{query.name} writes to {query.connector}, and a runner writes topics and Delta tables",
-            "CONNECTOR = 'delta'",
+            f"{query.name} is an {query.connector.capitalize()} table, and replays append to topics and Delta tables: a query of another name with CONNECTOR = 'delta'",
+            "",
         )
     return "", ""
 
@@ -83,7 +86,10 @@ def _find_range(starter: QueryStarter, query: Source, source: Source) -> QueryRe
     names = list_sources(starter.open_result(query), query.query.plan) if len(followed) > 1 else [*followed]
     at = [key_of_name(one) for one in names].index(key_of_name(source.name))
     log = f"{root}/{ledger.place}/sources/{at}"
-    return QueryReadRange(ledger.list(), ledger.find_end(), at, log)
+    end = ledger.find_end()  # before the entries: one that comes meanwhile holds for later rows alone
+    entries = [one for one in ledger.list() if at >= len(one.offsets) or one.offsets[at] != ABSENT]
+    former = (f"{first_generation(query)}/{one}" for one in ledger.read_former().places)
+    return QueryReadRange(entries, end, at, log, (*former, ledger.place))
 
 
 def run_body(starter: QueryStarter, reader: QueryReader, rows: DataFrame, session: SparkSession) -> DataFrame:
@@ -116,7 +122,20 @@ def _make_empty(session: SparkSession, registry: Registry, source: Source, words
     return session.createDataFrame([], ddl)
 
 
-def append_result(starter: QueryStarter, reader: QueryReader, result: DataFrame, writer: str, number: int) -> None:
-    """Append the result of a replay: to a table once, whatever comes twice; to a topic at least once, as a batch with a negative number."""
-    sink = starter.open_sink(reader.source, result, (), f"treaty-{reader.place}-{writer}")
-    sink.write(result, number if reader.source.connector == "delta" else -number)
+def append_result(
+    starter: QueryStarter, reader: QueryReader, result: DataFrame, place: str, *, bad: Source, number: int
+) -> None:
+    """Append the result of a replay of bad rows: to a table once, whatever comes twice; to a topic at least once, as `name_batch` says.
+
+    `place` is the checkpoint for which it was decided, of this query or of one before it.
+    """
+    sink = starter.open_sink(reader.source, result, (), f"treaty-{place}-replay-{first_generation(bad)}")
+    sink.write(result, number if reader.source.connector == "delta" else name_batch(first_generation(bad), number))
+
+
+def name_batch(generation: int, number: int) -> int:
+    """Return the number of a batch that a replay writes into a topic: below 0, and another one for each stream of bad rows.
+
+    Of two batches with one number a consumer keeps the one with the highest attempt, and a query may read two sources with bad rows.
+    """
+    return -(generation * REPLAYS + number)

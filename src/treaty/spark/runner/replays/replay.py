@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from operator import and_
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -17,7 +18,7 @@ from pyspark.sql import functions as F
 
 from treaty.core.column_types.tokens import print_name
 from treaty.core.sources import Source
-from treaty.metastore.bad_rows import RESULTS, find_origin, first_generation
+from treaty.metastore.bad_rows import RESULTS, find_origin
 from treaty.plan.rows import AT, PASSED, REPLAY, ROW_ID, BadRowFilter
 from treaty.plan.value import DecodePlan
 from treaty.spark.lake import delta
@@ -90,14 +91,14 @@ class BadRowReplayer:
         Raises `ReplayRunsError` while another one runs, `PlanError`, `SourceNotRunnableError`, and errors of Spark and the registry.
         """
         if dry_run:
-            return [self._count(0, self._decide(self._open_rows(wanted), self._decode_now()))]
+            return [self._count(0, self._decide(wanted, self._decode_now()))]
         with lock_replays(self._log.folder, self.bad.name):
             done = [self._finish(number) for number in self._log.list_unfinished() if self._is_decided(number)]
             number = self._find_number()
             decoding = self._decode_now()
             self._log.begin(number, decoding)
             self.on_step("decoding")
-            results = self._decide(self._open_rows(wanted), decoding)
+            results = self._decide(wanted, decoding)
             results.write.mode("overwrite").parquet(self._draft(number))
             if not self._read_draft(number).head(1):
                 self._log.forget(number)
@@ -108,9 +109,11 @@ class BadRowReplayer:
 
     # ------------------------------------------------------------------------------------------------------------ decisions
 
-    def _decide(self, rows: DataFrame, decoding: str) -> DataFrame:
-        """The results of rows, before the queries are tried."""
+    def _decide(self, wanted: BadRowFilter, decoding: str) -> DataFrame:
+        """The results of the rows that are meant and open, before the queries are tried."""
         source = self._source
+        readers = list_readers(self.starter, source)
+        rows = self._open_rows(wanted, readers)
         decided = self._check_rows(rows, parse_decoding(decoding, source)).select(
             ROW_ID, F.col(BAD).alias("code"), F.col(WHY)["message"].alias("message")
         )
@@ -120,12 +123,12 @@ class BadRowReplayer:
             F.col("code").isNull().alias(PASSED), "code", "message",
         )  # fmt: skip
         good = rows.join(decided.where(F.col("code").isNull()).select(ROW_ID), ROW_ID)
-        parts = [self._decide_for(one, good) for one in list_readers(self.starter, source)]
+        parts = [self._decide_for(one, good) for one in readers]
         return reduce(DataFrame.unionByName, parts, own)
 
     def _decide_for(self, reader: QueryReader, good: DataFrame) -> DataFrame:
         """The results of good rows for one query: what its plan of that time says decides whether it has left a row out."""
-        passed = self._read_results(good.sparkSession).where((F.col(PLACE) == reader.place) & F.col(PASSED))
+        passed = self._read_results(good.sparkSession).where(_has_passed(reader))
         waiting = good.join(passed.select(ROW_ID), ROW_ID, "left_anti")
         located = locate_rows(waiting, self._source, reader.known)
         lacking = REFUSED if reader.refusal else APPENDED
@@ -160,15 +163,15 @@ class BadRowReplayer:
     def _write_results(self, number: int, decoding: str) -> None:
         """Write what becomes of each row, in one commit. A query that fails on its rows gets none of them."""
         drafted = self._read_draft(number)
-        for reader in self._list_appendable(drafted):
+        for reader, place in self._list_appendable(drafted):
             self.on_step(f"trying {reader.source.name}")
             session = self.starter.spark.newSession()
-            chosen = session.read.parquet(self._draft(number)).where(self._is_appended(reader))
+            chosen = session.read.parquet(self._draft(number)).where(_is_appended(place))
             try:
                 self._run_body(reader, session, chosen, decoding).write.format("noop").mode("overwrite").save()
             except (PySparkException, Py4JError) as error:
                 reason = f"{reader.source.name}: {shorten_reason(str(error))}"
-                fails = self._is_appended(reader)
+                fails = _is_appended(place)
                 for name, value in (
                     (PASSED, F.lit(False)),
                     ("code", F.lit(CODES[FAILS])),
@@ -183,12 +186,12 @@ class BadRowReplayer:
         """Append what a replay has decided to append, and keep that it is over. Each step may be done again."""
         decoding = self._log.read(number)
         results = self._read_results(self.starter.spark).where(F.col(REPLAY) == number)
-        for reader in self._list_appendable(results):
+        for reader, place in self._list_appendable(results):
             self.on_step(f"appending to {reader.source.name}")
             session = self.starter.spark.newSession()
-            chosen = self._read_results(session).where(F.col(REPLAY) == number).where(self._is_appended(reader))
+            chosen = self._read_results(session).where(F.col(REPLAY) == number).where(_is_appended(place))
             result = self._run_body(reader, session, chosen, decoding)
-            append_result(self.starter, reader, result, f"replay-{first_generation(self.bad)}", number)
+            append_result(self.starter, reader, result, place, bad=self.bad, number=number)
         counted = self._count(number, results)
         self._log.end(number)
         shutil.rmtree(self._draft(number), ignore_errors=True)
@@ -197,18 +200,25 @@ class BadRowReplayer:
     def _run_body(self, reader: QueryReader, session: SparkSession, chosen: DataFrame, decoding: str) -> DataFrame:
         assert reader.source.query is not None, "a reader is a query"
         rows = self._open_bad(session).join(chosen.select(ROW_ID), ROW_ID)
-        own = self._source.columns
+        source = self._source
+        own = expand_columns(self.starter.registry, source)
         words = list_pseudo_columns(own, list_words(reader.source.query.plan.body))
         names = [print_name(one.name) for one in (*own, *words)]
-        records = self._read_records(rows, parse_decoding(decoding, self._source))
+        known = parse_decoding(decoding, source)
+        records = self._read_records(rows, known)
+        there = {one.name for one in known.columns}
+        lacking = [F.lit(None).cast(one.type).alias(one.name) for one in own if one.name not in there]
         pseudo = (records.pseudo[one.name].alias(one.name) for one in words)
-        decoded = records.frame.select(*records.columns, *pseudo, records.code.alias(BAD))
+        decoded = records.frame.select(*records.columns, *lacking, *pseudo, records.code.alias(BAD))
         return run_body(self.starter, reader, decoded.where(F.col(BAD).isNull()).select(*names), session)
 
-    def _list_appendable(self, results: DataFrame) -> Iterator[QueryReader]:
-        """The queries that get rows. One that is gone meanwhile gets none."""
+    def _list_appendable(self, results: DataFrame) -> Iterator[tuple[QueryReader, str]]:
+        """The queries that get rows, with the checkpoint for which it was decided: its own, or that of a query which it has replaced since, and
+        whose table it continues. One that is gone meanwhile gets none.
+        """
         places = {row[0] for row in results.where(F.col(OUTCOME) == APPENDED).select(PLACE).distinct().collect()}
-        return (one for one in list_readers(self.starter, self._source) if one.place in places)
+        readers = list_readers(self.starter, self._source)
+        return ((reader, place) for reader in readers for place in reader.known.places if place in places)
 
     # -------------------------------------------------------------------------------------------------------------- frames
 
@@ -248,9 +258,6 @@ class BadRowReplayer:
             shutil.rmtree(self._draft(number), ignore_errors=True)
         return decided
 
-    def _is_appended(self, reader: QueryReader) -> Column:
-        return (F.col(PLACE) == reader.place) & (F.col(OUTCOME) == APPENDED)
-
     def _open_bad(self, session: SparkSession) -> DataFrame:
         return session.read.format("delta").load(self._folder)
 
@@ -262,16 +269,26 @@ class BadRowReplayer:
             return session.createDataFrame([], f"{kinds}, {REPLAY} INT, {AT} TIMESTAMP")
         return delta.read(session, table)
 
-    def _open_rows(self, wanted: BadRowFilter) -> DataFrame:
-        """The rows that are open, and that a filter means, by their newest reason or their first."""
+    def _open_rows(self, wanted: BadRowFilter, readers: Sequence[QueryReader]) -> DataFrame:
+        """The rows that are open, or that some query may lack as its table has never got them, and that a filter means, by their newest reason
+        or their first.
+        """
         session = self.starter.spark.newSession()
         for setting, value in PINNED:
             session.conf.set(setting, value)
         rows = self._open_bad(session)
         turn = F.rank().over(Window.partitionBy(ROW_ID).orderBy(F.desc(REPLAY)))
-        newest = self._read_results(session).withColumn("_turn", turn).where("_turn = 1").groupBy(ROW_ID)
+        results = self._read_results(session)
+        newest = results.withColumn("_turn", turn).where("_turn = 1").groupBy(ROW_ID)
         states = newest.agg(F.min(PASSED).alias("_done"), F.min_by("code", PASSED).alias("_code"))
-        opened = rows.join(states, ROW_ID, "left").where(~F.coalesce("_done", F.lit(False)))
+        opened = rows.join(states, ROW_ID, "left")
+        is_done = F.coalesce("_done", F.lit(False))
+        if readers:
+            names = {f"_had{at}": F.max(_has_passed(one)) for at, one in enumerate(readers)}
+            had = results.groupBy(ROW_ID).agg(*(value.alias(name) for name, value in names.items()))
+            opened = opened.join(had, ROW_ID, "left")
+            is_done = reduce(and_, (F.coalesce(name, F.lit(False)) for name in names), is_done)
+        opened = opened.where(~is_done)
         if wanted.reasons:
             opened = opened.where(
                 F.coalesce("_code", "code").isin([*wanted.reasons]) | F.col("code").isin([*wanted.reasons])
@@ -307,5 +324,14 @@ class BadRowReplayer:
         )
         names = {one.reader for one in counts if one.outcome == REFUSED}
         readers: Sequence[QueryReader] = list_readers(self.starter, self._source) if names else ()
-        remedies = tuple((one.source.name, one.remedy) for one in readers if one.source.name in names)
+        remedies = tuple((one.source.name, one.remedy) for one in readers if one.source.name in names and one.remedy)
         return SourceReplay(number, self.bad.name, counts, remedies)
+
+
+def _is_appended(place: str) -> Column:
+    return (F.col(PLACE) == place) & (F.col(OUTCOME) == APPENDED)
+
+
+def _has_passed(reader: QueryReader) -> Column:
+    """Whether a result says that a query has a row, or that one before has it, whose table the query continues."""
+    return F.col(PLACE).isin([*reader.known.places]) & F.col(PASSED)

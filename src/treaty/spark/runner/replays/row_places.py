@@ -28,6 +28,8 @@ class QueryReadRange:
     at: int
     log: str
     """Spark's log of the files of the source in the checkpoint."""
+    places: Sequence[str] = ()
+    """The checkpoints whose rows are in what the query fills: its own, and those of the queries before that it continues."""
 
 
 def locate_rows(rows: DataFrame, source: Source, known: QueryReadRange) -> DataFrame:

@@ -32,6 +32,7 @@ NOT_THERE = re.compile(
 """Errors of a table or a folder that is not there, or is being made."""
 LOST_ROWS = re.compile(
     r"KAFKA_DATA_LOSS|OffsetOutOfRangeException|Some data may have been lost|DELTA_LOG_FILE_NOT_FOUND"
+    r"|the snapshot was expired or removed"
 )
 """Errors of a topic or a table that no longer has what comes after the offsets of the checkpoint."""
 _STATE = re.compile(r"SQLSTATE: (\w{5})")

@@ -54,6 +54,10 @@ class PartProcess:
     def change(self, wanted: WantedPart) -> None:
         """Say that the runner has its lease and wants the part. A renamed source has its new name in the status."""
         self.status = replace(self.status, name=wanted.source.name)
+        self.say_alive()
+
+    def say_alive(self) -> None:
+        """Say that the runner has its lease."""
         self._say(BEAT)
 
     def end(self) -> None:

@@ -130,7 +130,8 @@ class QueryRunner:
         try:
             wanted = lease.choose_parts(snapshot, ended)
         except RegistryError:
-            return  # the follower says so, and queries run on
+            self._say_alive()  # the follower says so, and queries run on
+            return
         with self._lock:
             self._leaving = {
                 key: thread for key, thread in self._leaving.items() if key not in ended or self._has(snapshot, key)
@@ -144,6 +145,14 @@ class QueryRunner:
                 elif key not in self._leaving or key in ended:  # else it is drained first
                     self._leaving.pop(key, None)
                     self._threads[key] = self._start_part(part)
+
+    def _say_alive(self) -> None:
+        """Say to the processes of parts that the lease is alive, though the registry gives no answer: else they would end their batches."""
+        with self._lock:
+            processes = [one for one in self._threads.values() if isinstance(one, PartProcess)]
+        if self._may_write():
+            for one in processes:
+                one.say_alive()
 
     def _has(self, snapshot: QuerySnapshot, key: PartKey) -> bool:
         part = snapshot.parts.get(key)
