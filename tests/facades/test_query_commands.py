@@ -24,10 +24,10 @@ from treaty.spark.runner.service.states import FAILED, RUNNING
 
 FLIGHTS = "CREATE STREAM flights (id BIGINT KEY, carrier STRING) WITH (KAFKA_TOPIC = 'flights', VALUE_FORMAT = 'AVRO')"
 WATCHED = """\
-query   state      runner  in     out    bad  lag  batch  seconds  reason
-failed  FAILED     r1      7      0      0         3      0.1      [DIVIDE_BY_ZERO] a row
-late    RUNNING    r1      1,000  1,234  2    5    41     2.5
-lost    NO RUNNER                                                  no runner has it: `treaty runner` runs it
+query   part   state      runner  in     out    bad  lag  batch  seconds  reason
+failed  query  FAILED     r1      7      0      0         3      0.1      [DIVIDE_BY_ZERO] a row
+late    query  RUNNING    r1      1,000  1,234  2    5    41     2.5
+lost    query  NO RUNNER                                                  no runner has it: `treaty runner` runs it
 """
 
 

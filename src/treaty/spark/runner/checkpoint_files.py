@@ -16,6 +16,8 @@ CHECKPOINT_ROOT = "CHECKPOINT_ROOT"
 """The property that names the folder of the checkpoints of a query."""
 _RESERVED = re.compile(r"[0-9]+(\..*)?|bad-[0-9]+(\..*)?|takeovers|records|\.\.|[_.].*")
 """Names that the folder of checkpoints has for itself, and those that Spark passes over."""
+AT_ONCE = frozenset(("file", "hdfs", "webhdfs", "viewfs", "abfs", "abfss"))
+"""Schemes of file systems in which a folder is renamed in one step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,12 @@ class CheckpointFiles:
     def move(self, name: str, other: str) -> None:
         """Give a folder another name."""
         self._system(self._path(name)).rename(self._path(name), self._path(other))
+
+    @property
+    def moves_at_once(self) -> bool:
+        """Whether a folder gets another name in one step; elsewhere all its files are copied."""
+        root = self._path(".")
+        return str(root.toUri().getScheme() or self._system(root).getUri().getScheme()) in AT_ONCE
 
     def remove(self, name: str) -> None:
         """Remove a file or folder with all that is in it."""

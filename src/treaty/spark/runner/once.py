@@ -1,7 +1,6 @@
 """Queries worked off once: what is there is read, written exactly once, and the run ends."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from treaty.core.sources import RUNNING, Source
 from treaty.spark.runner.data_roots import DataRoot, print_root
 from treaty.spark.runner.file_records import QueryFileRecord
 from treaty.spark.runner.kafka_source import SourceMissingError
+from treaty.spark.runner.leftovers import describe_error
 from treaty.spark.runner.query_end import OUT, work_off
 from treaty.spark.runner.query_start import QueryRun, QueryStarter
 from treaty.spark.runner.service.failures import SPARK_ERRORS, describe_failure
@@ -23,6 +23,8 @@ from treaty.spark.runner.source_frames import UNKNOWN
 
 KEPT = {"spark.sql.streaming.numRecentProgressUpdates": "100000"}
 """Settings of the session of each query: what is said of all its batches is kept until its end, where it is counted."""
+FILES = "files that no source needs"
+"""The name under which is noted what could not be removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,20 @@ class OnceRunner:
         for name in wanted.values():
             on_report(QueryReport(name, error="there is no query of this name: SHOW QUERIES lists them"))
         if not names:
-            with suppress(*SPARK_ERRORS):  # the next run looks again
-                for one in self._make_starter().find_leftovers().sweep()[1]:
-                    self.on_removed(one)
+            self._sweep()
         return fine and not wanted
+
+    def _sweep(self) -> None:
+        """Remove what no source needs; what can't be removed is noted, and the next run looks again."""
+        try:
+            swept = self._make_starter().find_leftovers().sweep()
+        except (*SPARK_ERRORS, OSError) as error:
+            self.on_note(FILES, f"they could not be looked at: {describe_error(error)}")
+            return
+        for one in swept.removed:
+            self.on_removed(one)
+        for text in swept.errors:
+            self.on_note(FILES, text)
 
     def _make_starter(self) -> QueryStarter:
         place = print_root(self.checkpoints)  # where the JVM is does not matter

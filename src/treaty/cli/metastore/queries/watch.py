@@ -157,10 +157,14 @@ def files(*, addresses: tuple[str, ...], registry: str, as_json: bool) -> None:
     runners_asked = [FedRunner("", 0, "", address) for address in addresses] or [*runners]
     statuses, silent = ask_statuses(runners_asked)
     leaving = [one for status in statuses for one in status.get("leaving", ())]
+    errors = {status["name"]: status["sweep_error"] for status in statuses if status.get("sweep_error")}
     if as_json:
-        screen.say_json({"leaving": leaving, "silent": silent})
+        screen.say_json({"leaving": leaving, "silent": silent, "errors": errors})
         return
-    for reason in silent.values():
+    for reason in (
+        *silent.values(),
+        *(f"the runner {name} could not remove all: {text}" for name, text in errors.items()),
+    ):
         screen.say(reason, "yellow", err=True)
     if not leaving:
         screen.say("no files are leaving", err=True)

@@ -5,17 +5,18 @@ from contextlib import suppress
 from threading import Event, Thread
 
 from treaty.spark.runner.file_records import QueryFileRecord
-from treaty.spark.runner.leftovers import LeavingFiles, LeftoverFiles
-from treaty.spark.runner.service.failures import SPARK_ERRORS
+from treaty.spark.runner.leftovers import LeavingFiles, LeftoverFiles, describe_error
 
 FIRST_SECONDS = 10.0
 """Seconds after the start of a runner until it looks for the first time."""
 SWEEP_SECONDS = 300.0
 """Seconds between two looks."""
+ERROR_LENGTH = 1_000
+"""Characters of what could not be removed, at most."""
 
 
 class FileSweep:
-    """Looks in a thread until it is closed; `leaving` is what it found last, `error` why it found nothing."""
+    """Looks in a thread until it is closed; `leaving` is what is left of the last look, `error` what could not be looked at or removed."""
 
     def __init__(
         self, leftovers: LeftoverFiles, may_sweep: Callable[[], bool], on_removed: Callable[[QueryFileRecord], None]
@@ -40,11 +41,11 @@ class FileSweep:
                 self.leaving = ()
                 continue
             try:
-                leaving, removed = self._leftovers.sweep()
-            except SPARK_ERRORS as error:  # it is looked at again, and queries run on
-                self.error = f"{type(error).__name__}: {error}"[:1_000]
+                swept = self._leftovers.sweep()
+            except Exception as error:  # noqa: BLE001 (without this thread nothing is ever removed, and nobody would know)
+                self.error = f"{type(error).__name__}: {describe_error(error)}"
                 continue
-            self.leaving, self.error = tuple(leaving), ""
-            for one in removed:
+            self.leaving, self.error = swept.leaving, "; ".join(swept.errors)[:ERROR_LENGTH]
+            for one in swept.removed:
                 with suppress(OSError):  # who listens may be gone
                     self._on_removed(one)
