@@ -66,7 +66,21 @@ VAGUE = frozenset(
 )
 """Pronouns and participles: a binding of such a name says nothing of its value."""
 PLAIN_ROOMS = frozenset(
-    {"api", "arrow", "assemble", "cli", "client", "formats", "log", "metastore", "node", "plan", "testing", "wire"}
+    {
+        "api",
+        "arrow",
+        "assemble",
+        "cli",
+        "client",
+        "core",
+        "formats",
+        "log",
+        "metastore",
+        "node",
+        "plan",
+        "testing",
+        "wire",
+    }
 )
 """Rooms in which no binding is vague; the others wait for it."""
 BACKTICKED = re.compile(r"(?<!`)`([A-Za-z_][A-Za-z_0-9.]*)`(?!`)")

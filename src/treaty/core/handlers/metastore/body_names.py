@@ -88,8 +88,8 @@ def rename_in_statement(statement: str, own: Mapping[str, str], bodies: tuple[st
 def _list_words(tokens: Sequence[SqlToken], names: Mapping[str, str], columns: Collection[str]) -> Iterator[_Word]:
     """Yield the words that name sources. Raises `UnclearNameError`."""
     old = {key.lower() for key in names}
-    taken = {name.lower() for name in names.values()} - old
-    made = {*columns, *_MADE_COLUMNS, *_list_made_names(tokens)}
+    new_names = {name.lower() for name in names.values()} - old
+    declared = {*columns, *_MADE_COLUMNS, *_list_made_names(tokens)}
     depth = 0  # of parentheses in a hint, 1 outside of them
     for at, token in enumerate(tokens):
         if token.kind == "sign":
@@ -100,7 +100,7 @@ def _list_words(tokens: Sequence[SqlToken], names: Mapping[str, str], columns: C
             continue
         if token.keyword == "IDENTIFIER" and tokens[at + 1].text == "(":
             raise UnclearNameError("IDENTIFIER makes names of texts")
-        if lower in taken:
+        if lower in new_names:
             raise UnclearNameError(f"it has a word {token.text} already, which would be the source then")
         if lower not in old:
             continue
@@ -109,12 +109,12 @@ def _list_words(tokens: Sequence[SqlToken], names: Mapping[str, str], columns: C
             raise UnclearNameError(f"{token.text} has other letters than the source")
         if _is_alias(tokens, at):
             continue
-        is_column = lower in made or _MADE_NUMBERED.fullmatch(lower) is not None
+        is_column = lower in declared or _MADE_NUMBERED.fullmatch(lower) is not None
         if not depth:
             _refuse_unclear(tokens, at, is_column=is_column)
         if names[key].lower() in PSEUDO_COLUMNS:
             raise UnclearNameError(f"{names[key]} is a column of every record")
-        if tokens[at + 1].text == "." and names[key].lower() in made:
+        if tokens[at + 1].text == "." and names[key].lower() in declared:
             raise UnclearNameError(f"{names[key]} may be a column where the text says {token.text}.")
         yield _Word(token, names[key])
 

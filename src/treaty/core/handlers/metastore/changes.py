@@ -40,40 +40,40 @@ from treaty.core.state.view import View
 def change_source(view: View, command: Command[ChangeSource], engine: SchemaEngine) -> Decision[SourceStored]:
     """Change a source in place."""
     request = command.request
-    key, there = find_source(view, request.name)
-    refuse_other_kind(there, request.kind, "ALTER")
-    refuse_unexpected(there, request.expected)
+    key, stored = find_source(view, request.name)
+    refuse_other_kind(stored, request.kind, "ALTER")
+    refuse_unexpected(stored, request.expected)
     refuse_long_statement(request.statement, "/statement")
     if request.swap:
         return swap_sources(view, command, engine)
     if request.restart:
         return restart_query(view, command, engine)
-    _refuse_bad_rows(there, request)
+    _refuse_bad_rows(stored, request)
     refuse_other_types(view, request.types)
-    source = _with_columns(view, command, key, there)
+    source = _with_columns(view, command, key, stored)
     source = replace(
         source,
-        properties=_with_properties(there.properties, request.properties),
-        protected=there.protected if request.protect is None else request.protect,
-        comment=there.comment if request.comment is None else request.comment,
+        properties=_with_properties(stored.properties, request.properties),
+        protected=stored.protected if request.protect is None else request.protect,
+        comment=stored.comment if request.comment is None else request.comment,
     )
-    if (source.columns, source.properties) != (there.columns, there.properties):
+    if (source.columns, source.properties) != (stored.columns, stored.properties):
         refuse_unknown_columns(source.columns, source.timestamp, source.properties)
     stage = StagedView(view, command, engine, "change-source", request.dry_run)
     parts = register_parts(stage, (request.key, request.key_schema), (request.value, request.value_schema))
-    source = replace(source, key=parts[0] or there.key, value=parts[1] or there.value)
+    source = replace(source, key=parts[0] or stored.key, value=parts[1] or stored.value)
     for part in parts:
         refuse_dead_pin(stage.view, part)
-    if _defines(source) != _defines(there):
-        source = replace(source, revision=there.revision + 1)
-    if request.rename and request.rename != there.name:
+    if _defines(source) != _defines(stored):
+        source = replace(source, revision=stored.revision + 1)
+    if request.rename and request.rename != stored.name:
         refuse_unfit_name(view, key, request.rename)
         source = replace(source, name=request.rename)
-    if source == there:
-        return Decision((), describe_stored(there))
+    if source == stored:
+        return Decision((), describe_stored(stored))
     source = replace(source, changed_by=command.principal, changed=command.time)
     notes: tuple[str, ...] = ()
-    if source.name != there.name:
+    if source.name != stored.name:
         notes = put_renamed(stage, {key: source}, "/rename")
     else:
         stage.put((make_row(SOURCE, key, source),))
@@ -84,36 +84,36 @@ def change_source(view: View, command: Command[ChangeSource], engine: SchemaEngi
     return Decision(() if request.dry_run else stage.rows, answer)
 
 
-def _refuse_bad_rows(there: Source, request: ChangeSource) -> None:
+def _refuse_bad_rows(stored: Source, request: ChangeSource) -> None:
     """Raise `NotPermitted` for a stream of bad rows: the source whose rows it has decides all but protection and comment."""
-    if there.origin and (request.columns or request.properties or request.key or request.value or request.rename):
-        raise of_bad_rows(there, "/name")
+    if stored.origin and (request.columns or request.properties or request.key or request.value or request.rename):
+        raise of_bad_rows(stored, "/name")
 
 
 def _defines(source: Source) -> tuple[object, ...]:
     return source.columns, source.properties, source.key, source.value
 
 
-def _with_columns(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> Source:
+def _with_columns(view: View, command: Command[ChangeSource], key: SourceKey, stored: Source) -> Source:
     changes = command.request.columns
     if not changes:
-        return there
-    if there.query is not None:
+        return stored
+    if stored.query is not None:
         raise NotPermitted.of(
             "QUERY_COLUMNS",
-            f"The columns of {there.name} are those of its query",
+            f"The columns of {stored.name} are those of its query",
             path="/columns",
             allowed="CREATE OR REPLACE with another query",
         )
-    columns = there.columns
+    columns = stored.columns
     for place, change in enumerate(changes):
         columns = _change_columns(columns, change, f"/columns/{place}")
     refuse_bad_columns(columns)
-    refuse_keyless(there.name, there.kind, columns, grouped=False)
+    refuse_keyless(stored.name, stored.kind, columns, grouped=False)
     types = types_in(columns)
     refuse_unfit_columns(view, columns)
-    refuse_read_columns(view, command.access, key, there.columns, columns)
-    return replace(there, columns=columns, types=types)
+    refuse_read_columns(view, command.access, key, stored.columns, columns)
+    return replace(stored, columns=columns, types=types)
 
 
 def _change_columns(
@@ -137,39 +137,39 @@ def _change_columns(
     return (*columns[:place], *rest) if change.op == "drop" else (*columns[:place], change.column, *rest)
 
 
-def _with_properties(there: Pairs, changes: Pairs) -> Pairs:
-    merged = {**dict(there), **dict(changes)}
-    found = tuple(sorted((name, text) for name, text in merged.items() if text))
-    if len(found) > limits.SOURCE_PROPERTIES:
+def _with_properties(stored: Pairs, changes: Pairs) -> Pairs:
+    merged = {**dict(stored), **dict(changes)}
+    properties = tuple(sorted((name, text) for name, text in merged.items() if text))
+    if len(properties) > limits.SOURCE_PROPERTIES:
         raise TooLarge.of(
             "SOURCE_PROPERTIES",
             "The source has too many properties",
             path="/properties",
-            new=str(len(found)),
+            new=str(len(properties)),
             allowed=f"at most {limits.SOURCE_PROPERTIES}",
         )
-    return found if changes else there
+    return properties if changes else stored
 
 
 def set_state(view: View, command: Command[SetSourceState], engine: SchemaEngine) -> Decision[SourceStored]:
     """Pause or resume the query of a source."""
     request = command.request
-    key, there = find_source(view, request.name)
-    if there.query is None and there.imported is not None:
+    key, stored = find_source(view, request.name)
+    if stored.query is None and stored.imported is not None:
         if request.state != RUNNING:
-            return Decision((), describe_stored(there))
+            return Decision((), describe_stored(stored))
         raise NotPermitted.of(
             "QUERY_NOT_PLANNED",
-            f"The query of {there.name} comes from another system, and nothing has planned it",
+            f"The query of {stored.name} comes from another system, and nothing has planned it",
             path="/state",
-            old=there.imported.original[:1000],
+            old=stored.imported.original[:1000],
             new=request.state,
-            allowed=f"replace it first, for example: {there.imported.suggestion[:2000]}",
+            allowed=f"replace it first, for example: {stored.imported.suggestion[:2000]}",
         )
-    if there.query is None:
+    if stored.query is None:
         raise InvalidSource.of(
             "QUERY_NONE",
-            f"{there.name} has no query",
+            f"{stored.name} has no query",
             path="/name",
             new=request.name,
             allowed="a stream or table that was made with AS",
@@ -182,8 +182,8 @@ def set_state(view: View, command: Command[SetSourceState], engine: SchemaEngine
             new=request.state,
             allowed=f"one of {', '.join(STATES)}",
         )
-    if there.desired == request.state:
-        return Decision((), describe_stored(there))
-    source = replace(there, desired=request.state, changed_by=command.principal, changed=command.time)
+    if stored.desired == request.state:
+        return Decision((), describe_stored(stored))
+    source = replace(stored, desired=request.state, changed_by=command.principal, changed=command.time)
     rows = () if request.dry_run else (make_row(SOURCE, key, source), *expired_rows(view, command.time))
     return Decision(rows, describe_stored(source, replaced=True))

@@ -35,7 +35,7 @@ def walk_closure(
     view: View, table: AnyTable, key: Key, *, effects: Sequence[Effect] = NEEDS, recursive: bool = True
 ) -> Iterator[ClosureStep]:
     """Return who needs a row, nearest first, and each user once. Raises `TooLarge` past limits.CLOSURE steps."""
-    seen: set[tuple[str, Any]] = {(table.name, key)}
+    visited: set[tuple[str, Any]] = {(table.name, key)}
     level: list[tuple[AnyTable, Any]] = [(table, key)]
     depth, steps = 0, 0
     while level and (recursive or depth == 0):
@@ -43,9 +43,9 @@ def walk_closure(
         users: list[tuple[AnyTable, Any]] = []
         for of, needed in level:
             for use, user in _users(view, of, needed, effects):
-                if (use.user.name, user) in seen:
+                if (use.user.name, user) in visited:
                     continue
-                seen.add((use.user.name, user))
+                visited.add((use.user.name, user))
                 steps += 1
                 _refuse_many(steps)
                 users.append((use.user, user))
@@ -82,13 +82,13 @@ def describe_seen(view: View, access: Access | None, steps: Sequence[ClosureStep
     """Return the steps that a caller may see, in words, and how many others there are. What a step needs has no name where the
     caller may not see that.
     """
-    shown = []
+    visible_steps = []
     for step in steps:
         if may_see(access, step):
             described = describe_step(view, step)
             hides = access is not None and step.use.of is SOURCE and not access.may_source("read", step.needed.name)
-            shown.append(replace(described, needs="") if hides else described)
-    return tuple(shown), len(steps) - len(shown)
+            visible_steps.append(replace(described, needs="") if hides else described)
+    return tuple(visible_steps), len(steps) - len(visible_steps)
 
 
 def list_names(names: Sequence[str], hidden: int) -> str:

@@ -41,40 +41,40 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
     refuse_bad_definition(defined)
     if defined.connector == KAFKA:
         refuse_reserved_topic(command, defined.place, "/definition/place")
-    there = view.get(SOURCE, key)
-    if there is not None and request.if_not_exists:
-        return Decision((), describe_stored(there, notes=(f"There is a {there.kind.lower()} {there.name} already",)))
-    if there is not None and not request.replace:
-        raise source_exists(defined.name, there)
-    refuse_unexpected(there, request.expected)
-    if there is None:
+    stored = view.get(SOURCE, key)
+    if stored is not None and request.if_not_exists:
+        return Decision((), describe_stored(stored, notes=(f"There is a {stored.kind.lower()} {stored.name} already",)))
+    if stored is not None and not request.replace:
+        raise source_exists(defined.name, stored)
+    refuse_unexpected(stored, request.expected)
+    if stored is None:
         refuse_taken_source(view, defined.name)
         refuse_many_sources(view)
     _refuse_unfit_definition(view, command, key)
     if request.assess:
-        return assess_definition(view, command, engine, there)
+        return assess_definition(view, command, engine, stored)
     stage = StagedView(view, command, engine, "create-source", request.dry_run)
     defined = _with_schemas(stage, request)
     for part in (defined.key, defined.value):
         refuse_dead_pin(stage.view, part)
     source = _source(view, command, defined)
-    refuse_unfit_place(view, command, key, there, source)
-    if there is not None:
-        refuse_unlike_source(view, key, there, source)
-        refuse_read_columns(view, command.access, key, there.columns, source.columns)
-        source = _as_replaced(view, command, key, there, source)
-    same = there is not None and same_definition(source, there)
-    along = _list_along(view, command, key, there, source) if not same else {}
-    if there is not None and same:
-        source = there
+    refuse_unfit_place(view, command, key, stored, source)
+    if stored is not None:
+        refuse_unlike_source(view, key, stored, source)
+        refuse_read_columns(view, command.access, key, stored.columns, source.columns)
+        source = _as_replaced(view, command, key, stored, source)
+    same = stored is not None and same_definition(source, stored)
+    along = _list_along(view, command, key, stored, source) if not same else {}
+    if stored is not None and same:
+        source = stored
     else:
         stage.put((make_row(SOURCE, key, source),))
-        stage.put(_topic_rows(stage.view, key, source, there))
+        stage.put(_topic_rows(stage.view, key, source, stored))
     stage.put(make_row(SOURCE, one, row) for one, row in along.items())
     also = _put_bad_rows(stage, source, key) if defined.bad_rows else ()
     if stage.rows:
         stage.put(expired_rows(view, command.time))
-    answer = describe_stored(source, created=there is None, replaced=there is not None and not same, also=also)
+    answer = describe_stored(source, created=stored is None, replaced=stored is not None and not same, also=also)
     answer = replace(answer, statement=digest_creation(defined), notes=describe_followers(along))
     return Decision(() if request.dry_run else stage.rows, answer)
 
@@ -85,10 +85,10 @@ def digest_creation(defined: SourceDefinition) -> str:
 
 
 def _list_along(
-    view: View, command: Command[CreateSource], key: SourceKey, there: Source | None, source: Source
+    view: View, command: Command[CreateSource], key: SourceKey, stored: Source | None, source: Source
 ) -> Mapping[SourceKey, Source]:
     """Return what reads all again with a source whose query begins another checkpoint, where the statement says so."""
-    old, new = None if there is None else there.query, source.query
+    old, new = None if stored is None else stored.query, source.query
     if command.request.on_change != CASCADE or old is None or new is None or old.began == new.began:
         return {}
     return follow_exchange(view, command, key, "create-source", "/on_change")
@@ -117,17 +117,17 @@ def describe_stored(
     )
 
 
-def refuse_unexpected(there: Source | None, expected: ExpectedSource | None) -> None:
+def refuse_unexpected(stored: Source | None, expected: ExpectedSource | None) -> None:
     """Raise `NotLatest` where a source is not of the generation and revision that a change expects."""
     if expected is None or (
-        there is not None and (there.generation, there.revision) == (expected.generation, expected.revision)
+        stored is not None and (stored.generation, stored.revision) == (expected.generation, expected.revision)
     ):
         return
     raise NotLatest.of(
         "SOURCE_EXPECTED",
         "The source is not the expected one",
         path="/expected",
-        old="no source" if there is None else f"generation {there.generation}, revision {there.revision}",
+        old="no source" if stored is None else f"generation {stored.generation}, revision {stored.revision}",
         new=f"generation {expected.generation}, revision {expected.revision}",
         allowed="read the source and decide again",
     )
@@ -145,7 +145,7 @@ def refuse_many_sources(view: View, more: int = 1) -> None:
 
 
 def assess_definition(
-    view: View, command: Command[CreateSource], engine: SchemaEngine, there: Source | None
+    view: View, command: Command[CreateSource], engine: SchemaEngine, stored: Source | None
 ) -> Decision[SourceStored]:
     """Return what a definition would change, where CREATE OR REPLACE would refuse too; nothing is written."""
     request = command.request
@@ -157,23 +157,23 @@ def assess_definition(
     except Refusal as refused:
         refusal = refused
     source = _source(view, command, defined)
-    policy = describe_policy(there, source, request, refusal)
+    policy = describe_policy(stored, source, request, refusal)
     assessment = ChangeAssessment("new", policy=policy, refused=refusal is not None)
-    if there is not None:
-        key = source_key(there.name)
-        refuse_unlike_source(view, key, there, source)
-        same = refusal is None and same_definition(_as_assessed(there, source), there)
-        assessment = assess_change(view, command, key, there, source, same=same)
+    if stored is not None:
+        key = source_key(stored.name)
+        refuse_unlike_source(view, key, stored, source)
+        same = refusal is None and same_definition(_as_assessed(stored, source), stored)
+        assessment = assess_change(view, command, key, stored, source, same=same)
         assessment = replace(assessment, policy=policy, refused=assessment.refused or refusal is not None)
-    return Decision((), replace(describe_stored(there or source), assessment=assessment))
+    return Decision((), replace(describe_stored(stored or source), assessment=assessment))
 
 
-def _as_assessed(there: Source, source: Source) -> Source:
+def _as_assessed(stored: Source, source: Source) -> Source:
     """A definition with all that a replacement keeps of the row, whatever its query is."""
-    query = source.query and there.query and replace(there.query, plan=source.query.plan)
+    query = source.query and stored.query and replace(stored.query, plan=source.query.plan)
     return replace(
-        source, generation=there.generation, query=query, desired=there.desired, protected=there.protected, former=there.former,
-        author=there.author, time=there.time, extra=there.extra,
+        source, generation=stored.generation, query=query, desired=stored.desired, protected=stored.protected, former=stored.former,
+        author=stored.author, time=stored.time, extra=stored.extra,
     )  # fmt: skip
 
 
@@ -203,24 +203,24 @@ def _source(view: View, command: Command[CreateSource], defined: SourceDefinitio
     )  # fmt: skip
 
 
-def _as_replaced(view: View, command: Command[CreateSource], key: SourceKey, there: Source, source: Source) -> Source:
+def _as_replaced(view: View, command: Command[CreateSource], key: SourceKey, stored: Source, source: Source) -> Source:
     """The row of a source that is replaced: what it was created as stays, and its query continues or begins again."""
-    query, previous = replaced_query(view, command, key, there, source)
+    query, previous = replaced_query(view, command, key, stored, source)
     return replace(
-        source, generation=there.generation, query=query, previous=previous, desired=_find_state(there, source),
-        protected=there.protected, former=there.former, revision=there.revision + 1, author=there.author, time=there.time,
-        changed_by=command.principal, changed=command.time, extra=there.extra,
+        source, generation=stored.generation, query=query, previous=previous, desired=_find_state(stored, source),
+        protected=stored.protected, former=stored.former, revision=stored.revision + 1, author=stored.author, time=stored.time,
+        changed_by=command.principal, changed=command.time, extra=stored.extra,
     )  # fmt: skip
 
 
-def _find_state(there: Source, source: Source) -> str:
+def _find_state(stored: Source, source: Source) -> str:
     """An imported query is PAUSED, and so is the planned one that takes its place; a source without either is RUNNING."""
     if source.imported is not None:
         return PAUSED
-    return RUNNING if source.query is None else there.desired
+    return RUNNING if source.query is None else stored.desired
 
 
-def same_definition(source: Source, there: Source) -> bool:
+def same_definition(source: Source, stored: Source) -> bool:
     """Return whether two rows say the same, apart from their text, and from who wrote them when."""
 
     def essence(value: Source) -> Source:
@@ -229,16 +229,16 @@ def same_definition(source: Source, there: Source) -> bool:
         )
         return replace(value, statement="", query=query, previous=(), revision=0, changed_by="", changed=0)
 
-    return essence(source) == essence(there)
+    return essence(source) == essence(stored)
 
 
-def _topic_rows(view: View, key: SourceKey, source: Source, there: Source | None) -> list[Row]:
-    moved = there is not None and (there.connector, there.cluster, there.place) != (
+def _topic_rows(view: View, key: SourceKey, source: Source, stored: Source | None) -> list[Row]:
+    moved = stored is not None and (stored.connector, stored.cluster, stored.place) != (
         source.connector,
         source.cluster,
         source.place,
     )
-    rows = topic_with(view, there, key, present=False) if there is not None and moved else []
+    rows = topic_with(view, stored, key, present=False) if stored is not None and moved else []
     return [*rows, *topic_with(view, source, key, present=True)]
 
 
@@ -250,11 +250,11 @@ def _put_bad_rows(stage: StagedView, source: Source, key: SourceKey) -> tuple[st
     refuse_bad_name(name, "SOURCE_NAME", "/definition/bad_rows")
     try:
         refuse_taken_source(stage.view, name)
-    except SourceExists as taken:
-        message = f"{taken.reason.message}, and the bad rows of {source.name} would be called so"
+    except SourceExists as error:
+        message = f"{error.reason.message}, and the bad rows of {source.name} would be called so"
         remedy = f"{source.name} without BAD_ROWS = true; or DROP of the other {name} first"
         raise SourceExists(
-            replace(taken.reason, message=message, path="/definition/bad_rows", allowed=remedy)
+            replace(error.reason, message=message, path="/definition/bad_rows", allowed=remedy)
         ) from None
     refuse_many_sources(stage.view)
     bad = Source(

@@ -86,11 +86,11 @@ def refuse_unknown_columns(columns: Sequence[SourceColumn], timestamp: str, prop
 
 
 def _refuse_unknown(columns: Sequence[SourceColumn], word: str, names: Sequence[str], path: str) -> None:
-    there = {*PSEUDO_COLUMNS, *(key_of_name(column.name) for column in columns)}
+    names_of_columns = {*PSEUDO_COLUMNS, *(key_of_name(column.name) for column in columns)}
     for text in names:
         name = text.strip()
         name = name[1:-1] if name[:1] == name[-1:] == "`" else name
-        if key_of_name(name) not in there:
+        if key_of_name(name) not in names_of_columns:
             raise InvalidSource.of(
                 "COLUMN_UNKNOWN",
                 f"{word} names {name}, which is no column of the source",
@@ -168,11 +168,11 @@ def column_type(text: str, rule: str, path: str) -> SqlType:
     """Return the SQL type of a text; raises `InvalidSource`, or `TooLarge` for one that is too deep or too long."""
     try:
         return parse_column_type(text)
-    except ColumnTypeError as wrong:
-        allowed = ", ".join(wrong.expected) or wrong.hint
-        if wrong.code in limits.__dict__:
-            raise TooLarge.of(wrong.code, wrong.message, path=path, new=text, allowed=allowed) from None
-        raise InvalidSource.of(rule, wrong.message, path=path, new=text, allowed=allowed) from None
+    except ColumnTypeError as error:
+        allowed = ", ".join(error.expected) or error.hint
+        if error.code in limits.__dict__:
+            raise TooLarge.of(error.code, error.message, path=path, new=text, allowed=allowed) from None
+        raise InvalidSource.of(rule, error.message, path=path, new=text, allowed=allowed) from None
 
 
 def types_in(columns: Sequence[SourceColumn]) -> tuple[str, ...]:

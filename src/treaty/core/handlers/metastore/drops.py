@@ -58,17 +58,17 @@ def drop_source(view: View, command: Command[DropSource], engine: SchemaEngine) 
     """Drop a source, and with CASCADE all that reads it."""
     request = command.request
     key = source_key(request.name)
-    there = view.get(SOURCE, key)
-    if there is None and request.if_exists:
+    stored = view.get(SOURCE, key)
+    if stored is None and request.if_exists:
         return Decision((), SourcesDropped(notes=(f"There is no stream or table {request.name}",)))
-    key, there = find_source(view, request.name)
-    refuse_other_kind(there, request.kind, "DROP")
-    refuse_unexpected(there, request.expected)
-    _refuse_protected(there)
-    drop = _plan(view, key, there)
+    key, stored = find_source(view, request.name)
+    refuse_other_kind(stored, request.kind, "DROP")
+    refuse_unexpected(stored, request.expected)
+    _refuse_protected(stored)
+    drop = _plan(view, key, stored)
     readers = [step for step in drop.steps if step.use.effect == "refuses"]
     if readers and not request.cascade:
-        raise _read_by(view, command, there, readers)
+        raise _read_by(view, command, stored, readers)
     _refuse_hidden(command, drop)
     if request.delete_topic:
         _refuse_topic(view, command, drop)
@@ -78,7 +78,7 @@ def drop_source(view: View, command: Command[DropSource], engine: SchemaEngine) 
     if request.cascade and request.digest not in {"", drop.digest}:
         raise NotLatest.of(
             "CASCADE_DIGEST",
-            f"What goes along with {there.name} is not what was shown",
+            f"What goes along with {stored.name} is not what was shown",
             path="/digest",
             old=drop.digest,
             new=request.digest,
@@ -103,9 +103,9 @@ def _plan(view: View, key: SourceKey, source: Source) -> DropPlan:
 
 
 def _answer(view: View, command: Command[DropSource], drop: DropPlan) -> SourcesDropped:
-    shown, _ = describe_seen(view, command.access, drop.steps)
+    dependents, _ = describe_seen(view, command.access, drop.steps)
     names = tuple(source.name for _, source in drop.going)
-    return SourcesDropped(names, drop.digest, closure=shown)
+    return SourcesDropped(names, drop.digest, closure=dependents)
 
 
 def _put_drop(stage: StagedView, key: SourceKey, source: Source, *, delete_topic: bool) -> None:
@@ -122,27 +122,27 @@ def _put_drop(stage: StagedView, key: SourceKey, source: Source, *, delete_topic
     stage.put(make_tombstone(ASSIGNMENT, one) for one in assigned if stage.view.get(ASSIGNMENT, one) is not None)
 
 
-def _refuse_protected(there: Source) -> None:
-    if there.protected:
+def _refuse_protected(stored: Source) -> None:
+    if stored.protected:
         raise NotPermitted.of(
             "SOURCE_PROTECTED",
-            f"{there.name} is protected",
+            f"{stored.name} is protected",
             path="/name",
             old="PROTECTED = true",
-            allowed=f"ALTER {there.kind} {print_name(there.name)} SET PROTECTED = false first",
+            allowed=f"ALTER {stored.kind} {print_name(stored.name)} SET PROTECTED = false first",
         )
 
 
-def _read_by(view: View, command: Command[Any], there: Source, readers: list[ClosureStep]) -> Any:
+def _read_by(view: View, command: Command[Any], stored: Source, readers: list[ClosureStep]) -> Any:
     near = [step for step in readers if step.depth == min(one.depth for one in readers)]
-    seen = sorted({describe_step(view, step).name for step in near if may_see(command.access, step)})
+    readable = sorted({describe_step(view, step).name for step in near if may_see(command.access, step)})
     hidden = sum(not may_see(command.access, step) for step in near)
     return source_used(
         "SOURCE_READ",
-        f"{there.name} is read by",
-        seen,
+        f"{stored.name} is read by",
+        readable,
         hidden,
-        old=there.name,
+        old=stored.name,
         allowed="drop what reads it first, or CASCADE",
     )
 
@@ -184,14 +184,14 @@ def _refuse_topic(view: View, command: Command[DropSource], drop: DropPlan) -> N
     refuse_many_deleted(view)
     row = view.get(TOPIC, topic)
     going = {key.name for key, _ in drop.going}
-    others = [name for name in (row.sources if row else ()) if name not in going]
-    if others:
-        seen = [name for name in others if command.access is None or command.access.may_source("read", name)]
+    other_sources = [name for name in (row.sources if row else ()) if name not in going]
+    if other_sources:
+        readable = [name for name in other_sources if command.access is None or command.access.may_source("read", name)]
         raise source_used(
             "TOPIC_USED",
             f"The topic {topic.topic} is used by",
-            seen,
-            len(others) - len(seen),
+            readable,
+            len(other_sources) - len(readable),
             path="/delete_topic",
             old=topic.topic,
             allowed="DROP without DELETE TOPIC, or drop the other sources first",

@@ -27,13 +27,13 @@ def list_kept_files(
     for turn, (source, is_dropped) in enumerate(_walk_sources(base, command.time), 1):
         for number in (source.generation, *source.former):
             _note(generations, KeptNumber(number, not is_dropped, is_dropped))
-        for kept in _list_incarnations(source, command.time, is_dropped=is_dropped):
-            _note(incarnations, kept)
+        for kept_number in _list_incarnations(source, command.time, is_dropped=is_dropped):
+            _note(incarnations, kept_number)
         if source.connector != "kafka":
             places.update(_parts_of(place) for place in _list_places(source))
         if turn % PAUSE_EVERY == 0:
             yield
-    wanted = tuple(place for place in request.places if _is_named(_parts_of(place), places))
+    places_named = tuple(place for place in request.places if _is_named(_parts_of(place), places))
     return Decision(
         (),
         KeptFiles(
@@ -43,17 +43,19 @@ def list_kept_files(
                 for name in (CheckpointName(0, one) for one in request.generations)
                 if name in generations
             ),
-            wanted,
+            places_named,
         ),
     )
 
 
-def _note(named: dict[CheckpointName, KeptNumber], kept: KeptNumber) -> None:
+def _note(named: dict[CheckpointName, KeptNumber], kept_number: KeptNumber) -> None:
     """Add what a row says of a number to what others say."""
-    name = CheckpointName(kept.generation, kept.number)
-    there = named.get(name, kept)
-    needed, returns = there.needed or kept.needed, there.returns or kept.returns
-    named[name] = KeptNumber(kept.number, needed, returns, max(there.until, kept.until), kept.generation)
+    name = CheckpointName(kept_number.generation, kept_number.number)
+    stored = named.get(name, kept_number)
+    needed, returns = stored.needed or kept_number.needed, stored.returns or kept_number.returns
+    named[name] = KeptNumber(
+        kept_number.number, needed, returns, max(stored.until, kept_number.until), kept_number.generation
+    )
 
 
 def _refuse_too_many(request: ListKeptFiles) -> None:

@@ -52,18 +52,18 @@ def find_source(view: View, name: str, path: str = "/name") -> tuple[SourceKey, 
     return key, value
 
 
-def refuse_other_kind(there: Source, kind: str, words: str) -> None:
+def refuse_other_kind(stored: Source, kind: str, words: str) -> None:
     """Raise `SourceExists` where a source is not of the kind that a statement says, unless it says none; `words` are the first
     ones of the statement.
     """
-    if kind and kind != there.kind:
+    if kind and kind != stored.kind:
         raise SourceExists.of(
             "SOURCE_KIND_DIFFERS",
-            f"{there.name} is a {there.kind.lower()}, and the statement says {kind}",
+            f"{stored.name} is a {stored.kind.lower()}, and the statement says {kind}",
             path="/kind",
-            old=there.kind,
+            old=stored.kind,
             new=kind,
-            allowed=f"{words} {there.kind} {there.name}",
+            allowed=f"{words} {stored.kind} {stored.name}",
         )
 
 
@@ -132,12 +132,12 @@ def type_not_found(name: str, path: str = "/name") -> TypeNotFound:
 def refuse_taken_source(view: View, name: str, own: SourceKey | None = None) -> None:
     """Raise `SourceExists` where another source has a name that Spark takes for this one."""
     key = source_key(name)
-    there = view.get(SOURCE, key)
-    if there is not None and key != own:
-        raise source_exists(name, there)
+    stored = view.get(SOURCE, key)
+    if stored is not None and key != own:
+        raise source_exists(name, stored)
     lower = key.name.lower()
-    others = [*view.find(SOURCE_BY_LOWER, (lower,)), SourceKey(lower)]
-    for other in others:
+    candidates = [*view.find(SOURCE_BY_LOWER, (lower,)), SourceKey(lower)]
+    for other in candidates:
         value = view.get(SOURCE, other)
         if value is not None and other not in {key, own}:
             raise SourceExists.of(
@@ -150,13 +150,13 @@ def refuse_taken_source(view: View, name: str, own: SourceKey | None = None) -> 
             )
 
 
-def source_exists(name: str, there: Source) -> SourceExists:
+def source_exists(name: str, stored: Source) -> SourceExists:
     """Return the refusal of a name that a stream or table has."""
     return SourceExists.of(
         "SOURCE_EXISTS",
-        f"There is a {there.kind.lower()} {there.name} already",
+        f"There is a {stored.kind.lower()} {stored.name} already",
         path="/definition/name",
-        old=f"{there.kind.lower()} {there.name}",
+        old=f"{stored.kind.lower()} {stored.name}",
         new=name,
         allowed="another name, IF NOT EXISTS, or CREATE OR REPLACE",
     )

@@ -46,8 +46,8 @@ def register_parts(
     return _register_part(stage, key), _register_part(stage, value)
 
 
-def _register_part(stage: StagedView, given: SchemaOfPart) -> SourcePart | None:
-    part, schema = given
+def _register_part(stage: StagedView, schema_of_part: SchemaOfPart) -> SourcePart | None:
+    part, schema = schema_of_part
     if part is None or schema is None:
         return part
     decision = register(stage.view, replace(stage.command, request=schema), stage.engine)

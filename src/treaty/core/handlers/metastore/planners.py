@@ -51,8 +51,8 @@ TOO_LATE = frozenset(
 def list_planning_jobs(view: View, command: Command[ListPlanningJobs], engine: SchemaEngine) -> Decision[PlanningJobs]:
     """Return statements that wait for a planner."""
     request, base = command.request, without_filter(view)[0]
-    most = max(1, min(request.limit, limits.PLANNING_PAGE))
-    return Decision((), PlanningJobs(tuple(_cut_page(_waiting(base, command), most, taken=request.taken))))
+    limit = max(1, min(request.limit, limits.PLANNING_PAGE))
+    return Decision((), PlanningJobs(tuple(_cut_page(_waiting(base, command), limit, with_taken=request.taken))))
 
 
 def _waiting(view: View, command: Command[ListPlanningJobs]) -> Iterator[WaitingStatement]:
@@ -67,11 +67,11 @@ def _waiting(view: View, command: Command[ListPlanningJobs]) -> Iterator[Waiting
             )  # fmt: skip
 
 
-def _cut_page(waiting: Iterator[WaitingStatement], most: int, *, taken: bool) -> Iterator[WaitingStatement]:
+def _cut_page(waiting: Iterator[WaitingStatement], limit: int, *, with_taken: bool) -> Iterator[WaitingStatement]:
     characters = 0
-    for one in islice((one for one in waiting if taken or one.is_free), most):
-        characters += len(one.statement)
-        yield one
+    for waiting_statement in islice((one for one in waiting if with_taken or one.is_free), limit):
+        characters += len(waiting_statement.statement)
+        yield waiting_statement
         if characters > limits.PLANNING_CHARACTERS:
             return
 
@@ -204,9 +204,9 @@ def _refuse_unless_readable(view: View, access: Access, sender: str, request: Fi
     sources = request.sources[: limits.PLANNER_ASKED]
     refuse_unless_met(access, sender, [on_source("query", name, READS_PATH) for name in sources], CREATE)
     for name in sources:
-        there = view.get(SOURCE, source_key(name))
-        if there is not None:
-            refuse_without_topic(access, sender, there, READS_PATH, CREATE)
+        stored = view.get(SOURCE, source_key(name))
+        if stored is not None:
+            refuse_without_topic(access, sender, stored, READS_PATH, CREATE)
     subjects = map(subject_of, request.subjects[: limits.PLANNER_ASKED])
     many = max(len(request.sources), len(request.subjects)) > limits.PLANNER_ASKED
     if (many and not access.sees_private) or not all(may_read(view, access, one) for one in subjects):
@@ -281,8 +281,8 @@ def _refuse_unless_permitted(view: View, access: Access, sender: str, create: Cr
     def narrow(need: RequiredPermission[Any]) -> RequiredPermission[Any]:
         if need.kind is not PUBLISHED:
             return need
-        wanted: Permission = "create" if view.get(SUBJECT, need.name) is None else "bump"
-        return replace(need, permissions=(wanted,))
+        needed: Permission = "create" if view.get(SUBJECT, need.name) is None else "bump"
+        return replace(need, permissions=(needed,))
 
     refuse_unless_met(access, sender, [*map(narrow, of_create_source(create))], CREATE)
 

@@ -33,17 +33,17 @@ def request_plan(view: View, command: Command[RequestPlan], engine: SchemaEngine
     request = command.request
     key = PlanningKey(key_of_name(request.name))
     _refuse_bad_request(request)
-    there, waiting = view.get(SOURCE, source_key(request.name)), view.get(PLANNING, key)
+    existing, waiting = view.get(SOURCE, source_key(request.name)), view.get(PLANNING, key)
     if waiting is not None and (waiting.sender, waiting.command) == (command.principal, command.command_id):
         return Decision((), describe_waiting(waiting, request.name))
-    if there is not None and request.if_not_exists:
-        note = f"There is a {there.kind.lower()} {there.name} already"
-        stored = describe_stored(there, notes=(note,))
-        return Decision((), PlanOutcome("stored", there.name, command.command_id, stored=stored))
-    if there is not None and not request.replace:
-        raise source_exists(request.name, there)
-    refuse_unexpected(there, request.expected)
-    if there is None:
+    if existing is not None and request.if_not_exists:
+        note = f"There is a {existing.kind.lower()} {existing.name} already"
+        stored = describe_stored(existing, notes=(note,))
+        return Decision((), PlanOutcome("stored", existing.name, command.command_id, stored=stored))
+    if existing is not None and not request.replace:
+        raise source_exists(request.name, existing)
+    refuse_unexpected(existing, request.expected)
+    if existing is None:
         refuse_taken_source(view, request.name)
         refuse_many_sources(view)
     ended, settled = _ended_rows(view, command.time)

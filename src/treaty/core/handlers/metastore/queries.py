@@ -44,8 +44,8 @@ def describe_source(view: View, command: Command[DescribeSource], engine: Schema
     base = without_filter(view)[0]
     key, source = find_source(base, command.request.name)
     steps = list(walk_closure(base, SOURCE, key, effects=("refuses",), recursive=False))
-    seen = sorted(describe_step(base, step).name for step in steps if may_see(command.access, step))
-    return Decision((), SourceFound(replace(source, extra=()), tuple(seen), len(steps) - len(seen)))
+    readable = sorted(describe_step(base, step).name for step in steps if may_see(command.access, step))
+    return Decision((), SourceFound(replace(source, extra=()), tuple(readable), len(steps) - len(readable)))
 
 
 def list_sources(view: View, command: Command[ListSources], engine: SchemaEngine) -> PausingWork[Decision[Sources]]:
@@ -55,14 +55,14 @@ def list_sources(view: View, command: Command[ListSources], engine: SchemaEngine
     def is_listed(source: Source) -> bool:
         return request.kind in {"", source.kind} and (source.query is not None or not request.queries)
 
-    found, last = yield from _page(view, SOURCE, command, is_listed)
+    page, last = yield from _page(view, SOURCE, command, is_listed)
     upstreams: list[Dependent] = []
     base = without_filter(view)[0]
-    for place, source in enumerate(found if request.upstreams else (), 1):
+    for place, source in enumerate(page if request.upstreams else (), 1):
         upstreams += _list_upstreams(base, command.access, SOURCE, source_key(source.name).name)
         if place % PAUSE_EVERY == 0:
             yield
-    return Decision((), Sources(tuple(replace(source, extra=()) for source in found), last, tuple(upstreams)))
+    return Decision((), Sources(tuple(replace(source, extra=()) for source in page), last, tuple(upstreams)))
 
 
 def list_dropped(
@@ -70,10 +70,10 @@ def list_dropped(
 ) -> PausingWork[Decision[DroppedSources]]:
     """List dropped sources that can still come back, by key."""
     oldest = command.time - limits.DROP_GRACE
-    found, last = yield from _page(view, DROPPED, command, lambda gone: gone.time >= oldest)
+    page, last = yield from _page(view, DROPPED, command, lambda gone: gone.time >= oldest)
     listed = tuple(
         DroppedListed(gone.source.name, gone.source.kind, gone.source.generation, gone.author, gone.time)
-        for gone in found
+        for gone in page
     )
     return Decision((), DroppedSources(listed, last))
 
@@ -88,8 +88,8 @@ def list_queries(view: View, command: Command[ListQueries], engine: SchemaEngine
     token = _feed_token(base)
     if request.token == token and not request.after:
         return Decision((), QueryFeed(token, changed=False))
-    found, last = yield from _page(base, SOURCE, command, lambda one: one.query is not None or bool(one.origin))
-    queries = tuple(FedQuery(replace(source, extra=()), tuple(_list_assigned(base, source))) for source in found)
+    page, last = yield from _page(base, SOURCE, command, lambda one: one.query is not None or bool(one.origin))
+    queries = tuple(FedQuery(replace(source, extra=()), tuple(_list_assigned(base, source))) for source in page)
     runners = () if request.after else tuple(_list_runners(base))
     return Decision((), QueryFeed(token, True, queries, runners, last))
 
@@ -103,9 +103,9 @@ def _feed_token(base: View) -> str:
 
 def _list_assigned(base: View, source: Source) -> Iterator[AssignedPart]:
     for part in parts_of(source):
-        there = base.get(ASSIGNMENT, AssignmentKey(part, source.generation))
-        if there is not None:
-            yield AssignedPart(part, there.runner, there.epoch)
+        stored = base.get(ASSIGNMENT, AssignmentKey(part, source.generation))
+        if stored is not None:
+            yield AssignedPart(part, stored.runner, stored.epoch)
 
 
 def _list_runners(base: View) -> Iterator[FedRunner]:
@@ -116,12 +116,12 @@ def _list_runners(base: View) -> Iterator[FedRunner]:
 
 
 def _page(
-    view: View, table: Table[K, V], command: Command[Any], wanted: Callable[[V], bool]
+    view: View, table: Table[K, V], command: Command[Any], is_listed: Callable[[V], bool]
 ) -> PausingWork[tuple[list[V], str]]:
     """Return the rows of a page that the caller may read, and the key that the next page begins after (empty: none)."""
     request, access, base = command.request, command.access, without_filter(view)[0]
-    most = max(1, min(request.limit, limits.SOURCES_PAGE))
-    found: list[V] = []
+    limit = max(1, min(request.limit, limits.SOURCES_PAGE))
+    page: list[V] = []
     size = 0
     last, (low, high) = "", ALL_KEYS
     for looked, key in enumerate(base.walk(table, after((request.after,)) if request.after else low, high), 1):
@@ -131,14 +131,14 @@ def _page(
         if access is not None and not access.may_source("read", name):
             continue
         value = base.get(table, key)
-        if value is None or not wanted(value):
+        if value is None or not is_listed(value):
             continue
         size += count_characters(value)
-        if len(found) == most or (found and size > limits.SOURCES_PAGE_CHARACTERS):
-            return found, last
-        found.append(value)
+        if len(page) == limit or (page and size > limits.SOURCES_PAGE_CHARACTERS):
+            return page, last
+        page.append(value)
         last = name
-    return found, ""
+    return page, ""
 
 
 def count_characters(value: object) -> int:
@@ -159,9 +159,9 @@ def list_dependents(view: View, command: Command[ListDependents], engine: Schema
     table: AnyTable = TYPE if of_type else SOURCE
     key = find_type(base, request.name)[0] if of_type else find_source(base, request.name)[0]
     steps = list(walk_closure(base, table, key, recursive=request.recursive))
-    shown, hidden = describe_seen(base, command.access, steps)
+    dependents, hidden = describe_seen(base, command.access, steps)
     upstreams = tuple(_list_upstreams(base, command.access, table, key.name))
-    return Decision((), Dependents(shown, hidden, upstreams))
+    return Decision((), Dependents(dependents, hidden, upstreams))
 
 
 def _list_upstreams(base: View, access: Access | None, table: AnyTable, name: str) -> Iterator[Dependent]:
@@ -174,9 +174,9 @@ def _list_upstreams(base: View, access: Access | None, table: AnyTable, name: st
     source = base.get(SOURCE, source_key(name))
     assert source is not None, f"source {name} is missing"
     for read in reads_of(source):
-        there = base.get(SOURCE, source_key(read.source))
-        if there is not None and (access is None or access.may_source("read", source_key(read.source).name)):
-            yield Dependent("SOURCE", there.name, source.name, "refuses")
+        stored = base.get(SOURCE, source_key(read.source))
+        if stored is not None and (access is None or access.may_source("read", source_key(read.source).name)):
+            yield Dependent("SOURCE", stored.name, source.name, "refuses")
     yield from (_type(base, used, source.name) for used in source.types)
     for pin in pins_of(source):
         subject = Subject(pin.context, pin.subject)
@@ -186,5 +186,5 @@ def _list_upstreams(base: View, access: Access | None, table: AnyTable, name: st
 
 
 def _type(base: View, key: str, user: str) -> Dependent:
-    there = base.get(TYPE, TypeKey(key))
-    return Dependent("TYPE", key if there is None else there.name, user, "refuses")
+    stored = base.get(TYPE, TypeKey(key))
+    return Dependent("TYPE", key if stored is None else stored.name, user, "refuses")

@@ -43,23 +43,23 @@ def refuse_unfit_reads(view: View, command: Command[Any], reads: Sequence[Source
                 new=read.source,
                 allowed="another source",
             )
-        there = _find_read(view, command, read, path)
-        if there.generation != read.generation:
-            raise _other_generation(there, read, path, "since the query was planned", PLAN_AGAIN)
-        if there.revision != read.revision:
+        stored = _find_read(view, command, read, path)
+        if stored.generation != read.generation:
+            raise _other_generation(stored, read, path, "since the query was planned", PLAN_AGAIN)
+        if stored.revision != read.revision:
             raise NotLatest.of(
                 "READ_REVISION",
-                f"{there.name} was changed since the query was planned",
+                f"{stored.name} was changed since the query was planned",
                 path=path,
-                old=f"revision {there.revision}",
+                old=f"revision {stored.revision}",
                 new=f"revision {read.revision}",
                 allowed=PLAN_AGAIN,
             )
-        _refuse_without_rights(command, there, path, "create-source")
-        if not _pins_of_read(read) <= _own_pins(there):
+        _refuse_without_rights(command, stored, path, "create-source")
+        if not _pins_of_read(read) <= _own_pins(stored):
             raise NotLatest.of(
                 "READ_PIN",
-                f"{there.name} is read by another schema now than the query was planned with",
+                f"{stored.name} is read by another schema now than the query was planned with",
                 path=path,
                 allowed=PLAN_AGAIN,
             )
@@ -74,38 +74,38 @@ def read_again(view: View, command: Command[Any], gone: DroppedSource) -> tuple[
     again = []
     for place, read in enumerate(reads_of(gone.source)):
         path = f"/definition/query/reads/{place}"
-        there = _find_read(view, command, read, path)
-        if read.generation not in (there.generation, *there.former):
+        stored = _find_read(view, command, read, path)
+        if read.generation not in (stored.generation, *stored.former):
             when = f"since {gone.source.name} was dropped"
-            raise _other_generation(there, read, path, when, "CREATE it again")
-        _refuse_without_rights(command, there, path, "undrop-source")
-        if gone.reads[place] != digest_read(view, there, read):
+            raise _other_generation(stored, read, path, when, "CREATE it again")
+        _refuse_without_rights(command, stored, path, "undrop-source")
+        if gone.reads[place] != digest_read(view, stored, read):
             raise NotLatest.of(
                 "READ_COLUMNS",
-                f"{there.name} has other columns than {gone.source.name} read when it was dropped",
+                f"{stored.name} has other columns than {gone.source.name} read when it was dropped",
                 path=path,
                 old=", ".join(read.columns) or "all columns",
                 allowed="CREATE it again, with a query over the columns of now",
             )
-        if not all(pin in _own_pins(there) or is_kept(view, pin) for pin in _pins_of_read(read)):
+        if not all(pin in _own_pins(stored) or is_kept(view, pin) for pin in _pins_of_read(read)):
             raise NotLatest.of(
                 "READ_PIN",
-                f"A schema by which {gone.source.name} read {there.name} was deleted since it was dropped",
+                f"A schema by which {gone.source.name} read {stored.name} was deleted since it was dropped",
                 path=path,
                 allowed="CREATE it again",
             )
-        again.append(replace(read, generation=there.generation, revision=there.revision))
+        again.append(replace(read, generation=stored.generation, revision=stored.revision))
     return tuple(again)
 
 
-def digest_read(view: View, there: Source, read: SourceRead) -> str:
+def digest_read(view: View, stored: Source, read: SourceRead) -> str:
     """Return the digest of the leaf columns that are read of a source: first 16 hex digits of the SHA-256 over their paths,
     types and places in a record. User types count as what they are.
     """
-    places = {column.name.lower(): [column.role, column.header] for column in there.columns}
-    columns = [(column.name, _expand(view, column.type)) for column in there.columns]
+    places = {column.name.lower(): [column.role, column.header] for column in stored.columns}
+    columns = [(column.name, _expand(view, column.type)) for column in stored.columns]
     paths = read.columns if all(map(_is_path, read.columns)) else ()
-    leaves = list_read_leaves(columns, paths or [print_path((column.name,)) for column in there.columns])
+    leaves = list_read_leaves(columns, paths or [print_path((column.name,)) for column in stored.columns])
     entries = sorted(
         [[*lower_path(path)], [*kinds], print_column_type(kind), *places[path[0].lower()]]
         for path, kinds, kind in leaves
@@ -115,8 +115,8 @@ def digest_read(view: View, there: Source, read: SourceRead) -> str:
 
 def digest_reads(view: View, source: Source) -> tuple[str, ...]:
     """Return the digest of each read of a source's query, as the sources are now."""
-    found = ((read, view.get(SOURCE, source_key(read.source))) for read in reads_of(source))
-    return tuple("" if there is None else digest_read(view, there, read) for read, there in found)
+    pairs = ((read, view.get(SOURCE, source_key(read.source))) for read in reads_of(source))
+    return tuple("" if there is None else digest_read(view, there, read) for read, there in pairs)
 
 
 def _expand(view: View, text: str) -> SqlType:
@@ -131,9 +131,9 @@ def _is_path(text: str) -> bool:
 
 
 def _find_read(view: View, command: Command[Any], read: SourceRead, path: str) -> Source:
-    there = view.get(SOURCE, source_key(read.source))
-    if there is not None:
-        return there
+    stored = view.get(SOURCE, source_key(read.source))
+    if stored is not None:
+        return stored
     missing = source_not_found(view, read.source, path, "READ_NOT_FOUND")
     near = nearest_name(view, command.access, read.source)
     gone = find_dropped(view, command, source_key(read.source))
@@ -145,28 +145,28 @@ def _find_read(view: View, command: Command[Any], read: SourceRead, path: str) -
     raise SourceNotFound(replace(missing.reason, allowed=remedy))
 
 
-def _other_generation(there: Source, read: SourceRead, path: str, when: str, remedy: str) -> NotLatest:
+def _other_generation(stored: Source, read: SourceRead, path: str, when: str, remedy: str) -> NotLatest:
     return NotLatest.of(
         "READ_GENERATION",
-        f"{there.name} was dropped and created again {when}",
+        f"{stored.name} was dropped and created again {when}",
         path=path,
-        old=str(there.generation),
+        old=str(stored.generation),
         new=str(read.generation),
         allowed=remedy,
     )
 
 
-def _refuse_without_rights(command: Command[Any], there: Source, path: str, operation: str) -> None:
+def _refuse_without_rights(command: Command[Any], stored: Source, path: str, operation: str) -> None:
     if command.access is not None:
-        refuse_without_topic(command.access, command.principal, there, path, operation)
+        refuse_without_topic(command.access, command.principal, stored, path, operation)
 
 
-def refuse_without_topic(access: Access, principal: str, there: Source, path: str, operation: str) -> None:
+def refuse_without_topic(access: Access, principal: str, stored: Source, path: str, operation: str) -> None:
     """Raise `Forbidden` for a principal who may not query the topic or folder of a source."""
-    if there.connector != "kafka" and there.place:
-        refuse_unless_met(access, principal, (on_path("query", there.place, path),), operation)
-    if there.connector == "kafka" and there.place:
-        need = RequiredPermission(("query",), TOPIC_KIND, TopicPart(there.place, "", "value"), path)
+    if stored.connector != "kafka" and stored.place:
+        refuse_unless_met(access, principal, (on_path("query", stored.place, path),), operation)
+    if stored.connector == "kafka" and stored.place:
+        need = RequiredPermission(("query",), TOPIC_KIND, TopicPart(stored.place, "", "value"), path)
         refuse_unless_met(access, principal, (need,), operation)
 
 

@@ -48,17 +48,17 @@ def swap_sources(view: View, command: Command[ChangeSource], engine: SchemaEngin
         raise InvalidSource.of(
             "SWAP_ALONE", "A swap of names changes nothing else", path="/swap", new=request.swap, allowed="two changes"
         )
-    (key, there), (other_key, other) = find_source(view, request.name), find_source(view, request.swap, "/swap")
+    (key, stored), (other_key, other) = find_source(view, request.name), find_source(view, request.swap, "/swap")
     if key == other_key:
         raise InvalidSource.of(
-            "SWAP_ITSELF", f"{there.name} has that name", path="/swap", new=request.swap, allowed="another source"
+            "SWAP_ITSELF", f"{stored.name} has that name", path="/swap", new=request.swap, allowed="another source"
         )
-    for source in (there, other):
+    for source in (stored, other):
         if source.origin:
             raise of_bad_rows(source, "/swap")
     stage = StagedView(view, command, engine, "change-source", request.dry_run)
     by = {"changed_by": command.principal, "changed": command.time}
-    new, new_other = replace(there, name=other.name, **by), replace(other, name=there.name, **by)  # type: ignore[arg-type]  # a text and a number
+    new, new_other = replace(stored, name=other.name, **by), replace(other, name=stored.name, **by)  # type: ignore[arg-type]  # a text and a number
     notes = put_renamed(stage, {key: new, other_key: new_other}, "/swap")
     stage.put(expired_rows(view, command.time))
     answer = describe_stored(new, replaced=True, also=(new_other.name,), notes=notes)
@@ -98,9 +98,9 @@ def _put_topics(stage: StagedView, old: Renamed, renamed: Renamed) -> None:
     for source in renamed.values():
         stage.put(topic_with(stage.view, source, source_key(source.name), present=True))
     later = {(source_key(source.name), topic_of(source)) for source in renamed.values()}
-    for key, there in old.items():
-        if (key, topic_of(there)) not in later:
-            stage.put(topic_with(stage.view, there, key, present=False))
+    for key, stored in old.items():
+        if (key, topic_of(stored)) not in later:
+            stage.put(topic_with(stage.view, stored, key, present=False))
 
 
 def _name_origin(stage: StagedView, streams: Sequence[SourceKey], new_key: SourceKey) -> None:
@@ -122,10 +122,10 @@ def _list_readers(stage: StagedView, renamed: Renamed, path: str) -> tuple[Sourc
         raise TooLarge.of("CLOSURE", "Too many sources depend on it", allowed=f"at most {limits.CLOSURE}")
     access = command.access
     if access is not None:
-        seen = [_name(view, one) for one in readers if access.may_source("read", one.name)]
-        if len(seen) < len(readers):
+        readable = [_name(view, one) for one in readers if access.may_source("read", one.name)]
+        if len(readable) < len(readers):
             remedy = "ask somebody who may change all that read it"
-            raise _read_by(view, renamed, (seen, len(readers) - len(seen)), path, remedy)
+            raise _read_by(view, renamed, (readable, len(readers) - len(readable)), path, remedy)
         needs = [on_source("register", one.name, path) for one in readers]
         refuse_unless_met(access, command.principal, needs, stage.operation)
     return tuple(readers)
@@ -189,14 +189,14 @@ class ColumnWords:
         return {name for name in names if any(name in words for words in sources)}
 
     def _list_words(self, key: SourceKey) -> frozenset[str]:
-        known = self._known.get(key)
-        if known is None:
+        words = self._known.get(key)
+        if words is None:
             source = self._view.get(SOURCE, key)
             columns = () if source is None else source.columns
             self._size += sum(len(column.type) for column in columns)
             refuse_large_size(2 * self._size)
-            known = self._known[key] = frozenset(self._split(columns))
-        return known
+            words = self._known[key] = frozenset(self._split(columns))
+        return words
 
     def _split(self, columns: Sequence[SourceColumn]) -> Iterator[str]:
         for column in columns:
@@ -223,8 +223,8 @@ def _with_plan_names(words: ColumnWords, plan: QueryPlan, names: Mapping[str, st
     used = {name: names[name] for read in plan.reads if (name := source_key(read.source).name) in names}
     if not used:
         return plan
-    asked = {name.lower() for name in (*used, *used.values())}
-    body = rename_in_body(plan.body, used, words.list_met(plan, asked))
+    asked_names = {name.lower() for name in (*used, *used.values())}
+    body = rename_in_body(plan.body, used, words.list_met(plan, asked_names))
     limit = limits.STATEMENT_BYTES
     if len(body.encode("utf-8", "surrogatepass")) > limit:
         raise UnclearNameError(f"it would have more than {limit} bytes")

@@ -19,40 +19,40 @@ CHECKPOINT_ROOT = "CHECKPOINT_ROOT"
 """The property that names the folder of the checkpoints of a query."""
 
 
-def refuse_unlike_source(view: View, key: SourceKey, there: Source, source: Source) -> None:
+def refuse_unlike_source(view: View, key: SourceKey, stored: Source, source: Source) -> None:
     """Raise the refusal of a definition that can't take the place of another one, whatever its columns are."""
-    if there.kind != source.kind:
+    if stored.kind != source.kind:
         raise SourceExists.of(
             "SOURCE_KIND_DIFFERS",
-            f"{there.name} is a {there.kind.lower()}",
+            f"{stored.name} is a {stored.kind.lower()}",
             path="/definition/kind",
-            old=there.kind,
+            old=stored.kind,
             new=source.kind,
             allowed="the same kind; or drop it first",
         )
-    if there.origin:
-        raise of_bad_rows(there, "/definition/name")
-    ports_query = there.imported is not None and source.query is not None
-    if (there.query is None) is not (source.query is None) and not ports_query:
+    if stored.origin:
+        raise of_bad_rows(stored, "/definition/name")
+    ports_query = stored.imported is not None and source.query is not None
+    if (stored.query is None) is not (source.query is None) and not ports_query:
         raise NotPermitted.of(
             "SOURCE_REPLACE",
-            f"{there.name} {'has no query' if there.query is None else 'has a query'}, and the new definition "
-            f"{'has one' if there.query is None else 'has none'}",
+            f"{stored.name} {'has no query' if stored.query is None else 'has a query'}, and the new definition "
+            f"{'has one' if stored.query is None else 'has none'}",
             path="/definition/query",
             allowed="drop it first, or another name",
         )
     if source.query is not None:
-        _refuse_moved_checkpoint(there, source)
+        _refuse_moved_checkpoint(stored, source)
         refuse_cycle(view, key, source)
 
 
-def _refuse_moved_checkpoint(there: Source, source: Source) -> None:
+def _refuse_moved_checkpoint(stored: Source, source: Source) -> None:
     """Raise `NotPermitted` where the checkpoints would be looked for elsewhere than they are."""
-    old, new = (dict(one.properties).get(CHECKPOINT_ROOT, "") for one in (there, source))
-    if there.query is not None and old != new:
+    old, new = (dict(one.properties).get(CHECKPOINT_ROOT, "") for one in (stored, source))
+    if stored.query is not None and old != new:
         raise NotPermitted.of(
             "CHECKPOINT_MOVED",
-            f"The checkpoints of {there.name} are at {old or 'the root of the runner'}, and the new definition says {new or 'nothing of it'}",
+            f"The checkpoints of {stored.name} are at {old or 'the root of the runner'}, and the new definition says {new or 'nothing of it'}",
             path="/definition/properties",
             old=old,
             new=new,
@@ -60,14 +60,14 @@ def _refuse_moved_checkpoint(there: Source, source: Source) -> None:
         )
 
 
-def of_bad_rows(there: Source, path: str) -> NotPermitted:
+def of_bad_rows(stored: Source, path: str) -> NotPermitted:
     """Return the refusal of a change of a stream of bad rows."""
     return NotPermitted.of(
         "SOURCE_OF_BAD_ROWS",
-        f"{there.name} has the bad rows of {there.origin}, and is not defined by a statement",
+        f"{stored.name} has the bad rows of {stored.origin}, and is not defined by a statement",
         path=path,
-        old=there.origin,
-        allowed=f"another source, or a change of {there.origin}",
+        old=stored.origin,
+        allowed=f"another source, or a change of {stored.origin}",
     )
 
 
@@ -107,9 +107,9 @@ def list_lost_columns(
     view: View, access: Access | None, key: SourceKey, old: tuple[SourceColumn, ...], new: tuple[SourceColumn, ...]
 ) -> Iterator[LostColumn]:
     """Yield the columns of which somebody reads a leaf that goes or changes its type, with these readers."""
-    kept = {key_of_name(column.name): column for column in new}
+    new_columns = {key_of_name(column.name): column for column in new}
     for column in old:
-        left = kept.get(key_of_name(column.name))
+        left = new_columns.get(key_of_name(column.name))
         if left is not None and (left.type, left.role, left.header) == (column.type, column.role, column.header):
             continue
         readers = [
@@ -117,9 +117,11 @@ def list_lost_columns(
         ]
         if not readers:
             continue
-        seen = [_name(view, reader) for reader in readers if access is None or access.may_source("read", reader.name)]
+        readable = [
+            _name(view, reader) for reader in readers if access is None or access.may_source("read", reader.name)
+        ]
         later = "" if left is None else f"{left.name} {left.type}"
-        yield LostColumn(column.name, column.type, later, tuple(sorted(seen)), len(readers) - len(seen))
+        yield LostColumn(column.name, column.type, later, tuple(sorted(readable)), len(readers) - len(readable))
 
 
 def _loses(view: View, reader: SourceKey, key: SourceKey, change: tuple[SourceColumn, SourceColumn | None]) -> bool:
@@ -131,8 +133,8 @@ def _loses(view: View, reader: SourceKey, key: SourceKey, change: tuple[SourceCo
     for read in source.query.plan.reads:
         if source_key(read.source) != key:
             continue
-        whole = print_path([old.name])
-        paths = _list_paths(read.columns, old.name) if read.columns else [whole]
+        whole_column = print_path([old.name])
+        paths = _list_paths(read.columns, old.name) if read.columns else [whole_column]
         if not paths:
             continue
         if new is None or (new.role, new.header) != (old.role, old.header):
@@ -145,15 +147,15 @@ def _loses(view: View, reader: SourceKey, key: SourceKey, change: tuple[SourceCo
 
 def _list_paths(leaves: Sequence[str], name: str) -> list[str]:
     """Return the paths of leaves that lead to a column, or into it; a text that is no path is taken to read all of it."""
-    found: list[str] = []
+    paths: list[str] = []
     for leaf in leaves:
         try:
             path = parse_path(leaf)
         except ColumnTypeError:
             path = (name,)
         if key_of_name(path[0]) == key_of_name(name):
-            found.append(print_path(path))
-    return found
+            paths.append(print_path(path))
+    return paths
 
 
 def _name(view: View, key: SourceKey) -> str:

@@ -81,12 +81,12 @@ def _refuse_taken_name(view: View, source: Source) -> None:
     """Raise `SourceExists` where a dropped source, or the stream of bad rows that went along with it, has lost its name to another one."""
     try:
         refuse_taken_source(view, source.name)
-    except SourceExists as taken:
+    except SourceExists as error:
         whose = f"; it has lost the name of its bad rows, {print_name(source.name)}" if source.origin else ""
         remedy = (
             f"UNDROP after the other one is dropped, or after ALTER … {print_name(source.name)} RENAME TO another name"
         )
-        reason = replace(taken.reason, message=f"{taken.reason.message}{whose}", path="/name", allowed=remedy)
+        reason = replace(error.reason, message=f"{error.reason.message}{whose}", path="/name", allowed=remedy)
         raise SourceExists(reason) from None
 
 

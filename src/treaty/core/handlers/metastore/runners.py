@@ -35,26 +35,26 @@ def acquire_runner(view: View, command: Command[AcquireRunner], engine: SchemaEn
     _refuse_bad_lease(request)
     _refuse_other_root(view, request)
     key = RunnerKey(request.name)
-    there = view.get(RUNNER, key)
-    if there is None:
+    stored = view.get(RUNNER, key)
+    if stored is None:
         return _begin_lease(view, key, command)
     if request.epoch:
-        _refuse_other_epoch(request.name, there, request.epoch)
-    elif there.holder != request.holder:
+        _refuse_other_epoch(request.name, stored, request.epoch)
+    elif stored.holder != request.holder:
         raise NotLatest.of(
             "RUNNER_HELD",
-            f"{there.holder} holds the lease of runner {request.name}, at epoch {there.epoch} and {there.address or 'no address'}",
+            f"{stored.holder} holds the lease of runner {request.name}, at epoch {stored.epoch} and {stored.address or 'no address'}",
             path="/name",
-            old=f"{there.holder} at {there.epoch}",
+            old=f"{stored.holder} at {stored.epoch}",
             new=request.holder,
-            allowed=f"another name; or epoch {there.epoch}, once no heartbeat of its holder was seen for 15 seconds",
+            allowed=f"another name; or epoch {stored.epoch}, once no heartbeat of its holder was seen for 15 seconds",
         )
-    _refuse_other_principal(command, request.name, there)
-    epoch = there.epoch if there.holder == request.holder else view.sequence + 1
-    taken = replace(
-        there, epoch=epoch, holder=request.holder, address=request.address, root=request.root, sender=command.principal
+    _refuse_other_principal(command, request.name, stored)
+    epoch = stored.epoch if stored.holder == request.holder else view.sequence + 1
+    acquired = replace(
+        stored, epoch=epoch, holder=request.holder, address=request.address, root=request.root, sender=command.principal
     )
-    return _lease(key, there, taken)
+    return _lease(key, stored, acquired)
 
 
 def _begin_lease(view: View, key: RunnerKey, command: Command[AcquireRunner]) -> Decision[RunnerLease]:
@@ -73,76 +73,76 @@ def _begin_lease(view: View, key: RunnerKey, command: Command[AcquireRunner]) ->
     return _lease(key, None, runner)
 
 
-def _lease(key: RunnerKey, there: Runner | None, runner: Runner) -> Decision[RunnerLease]:
-    rows = () if runner == there else (make_row(RUNNER, key, runner),)
+def _lease(key: RunnerKey, stored: Runner | None, runner: Runner) -> Decision[RunnerLease]:
+    rows = () if runner == stored else (make_row(RUNNER, key, runner),)
     return Decision(rows, RunnerLease(key.runner, runner.epoch, runner.holder, runner.address))
 
 
 def _refuse_bad_lease(request: AcquireRunner) -> None:
     _refuse_bad_text("RUNNER_NAME", "/name", request.name, limits.RUNNER_NAME)
     _refuse_bad_text("RUNNER_NAME", "/holder", request.holder, limits.RUNNER_NAME)
-    _refuse_bad_text("RUNNER_ADDRESS", "/address", request.address, limits.RUNNER_ADDRESS, least=0)
-    _refuse_bad_text("RUNNER_NAME", "/root", request.root, limits.RUNNER_NAME, least=0)
+    _refuse_bad_text("RUNNER_ADDRESS", "/address", request.address, limits.RUNNER_ADDRESS, shortest=0)
+    _refuse_bad_text("RUNNER_NAME", "/root", request.root, limits.RUNNER_NAME, shortest=0)
 
 
 def _refuse_other_root(view: View, request: AcquireRunner) -> None:
     """Raise `NotPermitted` where a runner of another root has a lease: neither would hear of the other, nor find its checkpoints."""
     for key in view.walk(RUNNER, *ALL_KEYS) if request.root else ():
-        there = view.get(RUNNER, key)
-        if there is not None and there.root not in {"", request.root}:
+        stored = view.get(RUNNER, key)
+        if stored is not None and stored.root not in {"", request.root}:
             raise NotPermitted.of(
                 "RUNNER_ROOT",
-                f"Runner {key.runner} has another root than this one ({there.address or there.holder})",
+                f"Runner {key.runner} has another root than this one ({stored.address or stored.holder})",
                 path="/root",
-                old=there.root,
+                old=stored.root,
                 new=request.root,
                 allowed=f"the --root that it has; if it is gone for good and its checkpoints are moved or not needed, release its lease: treaty query release {quote(key.runner)}",
             )
 
 
-def _refuse_bad_text(rule: str, path: str, text: str, most: int, least: int = 1) -> None:
-    if not least <= len(text) <= most or not text.isprintable():
+def _refuse_bad_text(rule: str, path: str, text: str, longest: int, shortest: int = 1) -> None:
+    if not shortest <= len(text) <= longest or not text.isprintable():
         raise InvalidSource.of(
             rule,
             f"'{text[:100]}' can't be the {path[1:]} of a runner",
             path=path,
             new=text,
-            allowed=f"{least} to {most} printable characters",
+            allowed=f"{shortest} to {longest} printable characters",
         )
 
 
-def _refuse_other_epoch(name: str, there: Runner | None, epoch: int) -> Runner:
-    if there is None or there.epoch != epoch:
-        raise _refusal_of_lost(name, there, epoch)
-    return there
+def _refuse_other_epoch(name: str, stored: Runner | None, epoch: int) -> Runner:
+    if stored is None or stored.epoch != epoch:
+        raise _refusal_of_lost(name, stored, epoch)
+    return stored
 
 
-def _refusal_of_lost(name: str, there: Runner | None, epoch: int) -> NotLatest:
-    holds = "nobody holds it" if there is None else f"{there.holder} holds it at epoch {there.epoch}"
+def _refusal_of_lost(name: str, stored: Runner | None, epoch: int) -> NotLatest:
+    holds = "nobody holds it" if stored is None else f"{stored.holder} holds it at epoch {stored.epoch}"
     return NotLatest.of(
         "RUNNER_LOST",
         f"The lease of runner {name} is not of epoch {epoch}: {holds}",
         path="/epoch",
-        old="" if there is None else f"{there.holder} at {there.epoch}",
+        old="" if stored is None else f"{stored.holder} at {stored.epoch}",
         new=str(epoch),
         allowed="stop the queries of this epoch, and acquire the lease again",
     )
 
 
-def _refuse_other_principal(command: Command[Any], name: str, there: Runner) -> None:
+def _refuse_other_principal(command: Command[Any], name: str, stored: Runner) -> None:
     """Raise `Forbidden` for the lease of another principal: ending it, or acting by it, takes planning of all sources.
 
     The epoch of a lease is no secret, the feed of queries has it; so who may plan some source could end the lease of any runner.
     """
-    if command.access is None or command.principal == there.sender or command.access.may_every_source("plan"):
+    if command.access is None or command.principal == stored.sender or command.access.may_every_source("plan"):
         return
     raise Forbidden.of(
         "RUNNER_OF_ANOTHER",
-        f"The lease of runner {name} is {there.sender}'s, and {command.principal} may not plan all sources",
+        f"The lease of runner {name} is {stored.sender}'s, and {command.principal} may not plan all sources",
         path="/name",
-        old=there.sender,
+        old=stored.sender,
         new=command.principal,
-        allowed=f"the credentials of {there.sender}; or a rule that gives plan and sources = ['*'], or admin",
+        allowed=f"the credentials of {stored.sender}; or a rule that gives plan and sources = ['*'], or admin",
     )
 
 
@@ -150,13 +150,13 @@ def release_runner(view: View, command: Command[ReleaseRunner], engine: SchemaEn
     """End a lease with its assignments, as many as one command takes; the row goes with the last of them."""
     request, base = command.request, without_filter(view)[0]
     key = RunnerKey(request.name)
-    there = base.get(RUNNER, key)
-    if there is None:
+    stored = base.get(RUNNER, key)
+    if stored is None:
         return Decision((), RunnerReleased(request.name))
-    _refuse_other_epoch(request.name, there, request.epoch)
-    _refuse_other_principal(command, request.name, there)
-    found = list(islice(base.find(ASSIGNMENT_BY_RUNNER, (request.name,)), limits.ASSIGNED_PARTS + 1))
-    going, more = found[: limits.ASSIGNED_PARTS], len(found) > limits.ASSIGNED_PARTS
+    _refuse_other_epoch(request.name, stored, request.epoch)
+    _refuse_other_principal(command, request.name, stored)
+    assigned = list(islice(base.find(ASSIGNMENT_BY_RUNNER, (request.name,)), limits.ASSIGNED_PARTS + 1))
+    going, more = assigned[: limits.ASSIGNED_PARTS], len(assigned) > limits.ASSIGNED_PARTS
     rows = [make_tombstone(ASSIGNMENT, one) for one in going]
     if not more:
         rows.append(make_tombstone(RUNNER, key))
@@ -179,18 +179,18 @@ def assign_queries(view: View, command: Command[AssignQueries], engine: SchemaEn
             rows[key] = make_tombstone(ASSIGNMENT, key)
     for place, part in enumerate(request.take):
         key = _find_part(base, part, f"/take/{place}")
-        there = base.get(ASSIGNMENT, key)
-        if there is None:
+        stored = base.get(ASSIGNMENT, key)
+        if stored is None:
             rows[key] = make_row(ASSIGNMENT, key, Assignment(request.runner, runner.epoch))
-        elif there.runner == request.runner:
+        elif stored.runner == request.runner:
             rows.pop(key, None)  # it is released and taken: it stays
         else:
-            raise _refusal_of_assigned(base, part, there, request.runner, f"/take/{place}")
+            raise _refusal_of_assigned(base, part, stored, request.runner, f"/take/{place}")
     return Decision(tuple(rows.values()), QueriesAssigned(request.runner, runner.epoch, _sort_parts(request.take)))
 
 
-def _is_of(there: Assignment | None, runner: str) -> bool:
-    return there is not None and there.runner == runner
+def _is_of(stored: Assignment | None, runner: str) -> bool:
+    return stored is not None and stored.runner == runner
 
 
 def _sort_parts(parts: tuple[QueryPart, ...]) -> tuple[QueryPart, ...]:
@@ -247,14 +247,14 @@ def _find_part(base: View, part: QueryPart, path: str) -> AssignmentKey:
     return AssignmentKey(part.part, part.generation)
 
 
-def _refusal_of_assigned(base: View, part: QueryPart, there: Assignment, runner: str, path: str) -> Any:
-    holder = base.get(RUNNER, RunnerKey(there.runner))
-    epoch = there.epoch if holder is None else holder.epoch
+def _refusal_of_assigned(base: View, part: QueryPart, stored: Assignment, runner: str, path: str) -> Any:
+    holder = base.get(RUNNER, RunnerKey(stored.runner))
+    epoch = stored.epoch if holder is None else holder.epoch
     return NotLatest.of(
         "QUERY_ASSIGNED",
-        f"The part {part.part} of {part.source} is assigned to runner {there.runner}, of epoch {epoch}",
+        f"The part {part.part} of {part.source} is assigned to runner {stored.runner}, of epoch {epoch}",
         path=path,
-        old=f"{there.runner} at {epoch}",
+        old=f"{stored.runner} at {epoch}",
         new=runner,
         allowed="a part that nobody has; release-runner ends the lease of a runner that is gone",
     )

@@ -74,8 +74,8 @@ def run_script(view: View, command: Command[RunScript], engine: SchemaEngine) ->
     if not request.members:
         raise InvalidSource.of("SCRIPT_EMPTY", "The script has no command", path="/members", allowed="one or more")
     stage = StagedView(view, command, engine, OPERATION, request.dry_run)
-    done = ScriptDone(_run_members(stage, request.members), request.statement)
-    return Decision(() if request.dry_run else stage.rows, done)
+    script_done = ScriptDone(_run_members(stage, request.members), request.statement)
+    return Decision(() if request.dry_run else stage.rows, script_done)
 
 
 def preview_script(view: View, command: Command[PreviewScript], engine: SchemaEngine) -> Decision[ScriptPreview]:
@@ -89,13 +89,13 @@ def preview_script(view: View, command: Command[PreviewScript], engine: SchemaEn
     base = writable_view(without_filter(view)[0], command.access)
     stage = StagedView(base, command, engine, PREVIEW, rehearsal=True)
     _run_members(stage, request.members)
-    shown = _shown_view(stage)
+    staged_view = _shown_view(stage)
     if not request.questions:
         return Decision((), ScriptPreview())
     (question,) = request.questions
     answer, name = _QUESTIONS[type(question)]
-    found = answer(shown, replace(command, request=question), engine)
-    return Decision((), ScriptPreview(**{name: found.answer}, created=_is_new(view, found.answer)))
+    decision = answer(staged_view, replace(command, request=question), engine)
+    return Decision((), ScriptPreview(**{name: decision.answer}, created=_is_new(view, decision.answer)))
 
 
 def _shown_view(stage: StagedView) -> View:
@@ -123,8 +123,8 @@ def _is_new(view: View, answer: Any) -> bool:
 
 def place_of_refusal(path: str) -> tuple[int, str]:
     """Return which command a refusal is about, from 0, and the path inside of it; -1 where it is about the whole script."""
-    found = _PLACE.fullmatch(path)
-    return (-1, path) if found is None else (int(found[1]), found[2] or "")
+    match = _PLACE.fullmatch(path)
+    return (-1, path) if match is None else (int(match[1]), match[2] or "")
 
 
 # -------------------------------------------------------------------------------------------------------- members
@@ -278,34 +278,34 @@ def _refuse_unless_permitted(stage: StagedView, request: Any) -> None:
     def narrow(need: RequiredPermission[Any]) -> RequiredPermission[Any]:
         if need.kind is not PUBLISHED:
             return need
-        wanted: Permission = "create" if stage.view.get(SUBJECT, need.name) is None else "bump"
-        return replace(need, permissions=(wanted,))
+        needed: Permission = "create" if stage.view.get(SUBJECT, need.name) is None else "bump"
+        return replace(need, permissions=(needed,))
 
     needs: Required = tuple(map(narrow, needs_of(request)))
     refuse_unless_met(access, stage.command.principal, needs, NEEDS_OF[type(request)][0])
 
 
-def _refuse_unless_holds(stage: StagedView, wanted: SchemaAssertion) -> None:
+def _refuse_unless_holds(stage: StagedView, assertion: SchemaAssertion) -> None:
     what = " ".join(filter(None, (
-        f"subject {wanted.subject}" if wanted.subject else "", f"id {wanted.schema_id}" if wanted.schema_id else "",
+        f"subject {assertion.subject}" if assertion.subject else "", f"id {assertion.schema_id}" if assertion.schema_id else "",
     )))  # fmt: skip
-    if _has_schema(stage, wanted) is not wanted.exists:
+    if _has_schema(stage, assertion) is not assertion.exists:
         raise Conflicting.of(
-            "ASSERT_FAILED", f"A schema with {what} {'does not exist' if wanted.exists else 'exists'}", new=what,
+            "ASSERT_FAILED", f"A schema with {what} {'does not exist' if assertion.exists else 'exists'}", new=what,
             allowed="a script that does not assert it",
         )  # fmt: skip
 
 
-def _has_schema(stage: StagedView, wanted: SchemaAssertion) -> bool:
-    subject = subject_of(wanted.subject)
-    shown = _shown_view(stage)
+def _has_schema(stage: StagedView, assertion: SchemaAssertion) -> bool:
+    subject = subject_of(assertion.subject)
+    staged_view = _shown_view(stage)
     try:
-        if not wanted.schema_id:
+        if not assertion.schema_id:
             question = replace(stage.command, request=GetVersion(subject, -1))
-            schema_queries.get_version(shown, question, stage.engine)
+            schema_queries.get_version(staged_view, question, stage.engine)
             return True
-        asked = replace(stage.command, request=UsesOf(wanted.schema_id, subject))
-        uses = finish_work(schema_queries.uses_of(shown, asked, stage.engine)).answer.uses
+        uses_command = replace(stage.command, request=UsesOf(assertion.schema_id, subject))
+        uses = finish_work(schema_queries.uses_of(staged_view, uses_command, stage.engine)).answer.uses
     except NotFound:
         return False
-    return not wanted.subject or any(subject_of(name) == subject for name, _ in uses)
+    return not assertion.subject or any(subject_of(name) == subject for name, _ in uses)

@@ -48,15 +48,15 @@ def create_type(view: View, command: Command[CreateType], engine: SchemaEngine) 
     _refuse_built_in(request.name)
     type_ = column_type(request.definition, "TYPE_TEXT", "/definition")
     key = type_key(request.name)
-    there = view.get(TYPE, key)
-    if there is not None:
+    stored = view.get(TYPE, key)
+    if stored is not None:
         if request.if_not_exists:
-            return Decision((), TypeStored(there.name, there.generation))
+            return Decision((), TypeStored(stored.name, stored.generation))
         raise SourceExists.of(
             "TYPE_EXISTS",
-            f"There is a type {there.name} already",
+            f"There is a type {stored.name} already",
             path="/name",
-            old=f"{there.name} AS {there.definition}",
+            old=f"{stored.name} AS {stored.definition}",
             new=request.name,
             allowed="another name, or IF NOT EXISTS",
         )
@@ -88,36 +88,38 @@ def drop_type(view: View, command: Command[DropType], engine: SchemaEngine) -> D
     request = command.request
     if request.if_exists and view.get(TYPE, type_key(request.name)) is None:
         return Decision((), TypeDropped(request.name))
-    key, there = find_type(view, request.name)
+    key, stored = find_type(view, request.name)
     steps = list(walk_closure(view, TYPE, key, recursive=False))
     if steps:
-        seen = sorted({describe_step(view, step).name for step in steps if may_see(command.access, step)})
+        readable = sorted({describe_step(view, step).name for step in steps if may_see(command.access, step)})
         raise source_used(
             "TYPE_USED",
-            f"The type {there.name} is used by",
-            seen,
+            f"The type {stored.name} is used by",
+            readable,
             sum(not may_see(command.access, step) for step in steps),
-            old=there.name,
+            old=stored.name,
             allowed="drop or change what uses it first",
         )
     rows = () if request.dry_run else (make_tombstone(TYPE, key), *expired_rows(view, command.time))
-    return Decision(rows, TypeDropped(there.name, dropped=True))
+    return Decision(rows, TypeDropped(stored.name, dropped=True))
 
 
 def describe_type(view: View, command: Command[DescribeType], engine: SchemaEngine) -> Decision[TypeFound]:
     """Return a type with its expanded definition and its users."""
     base = without_filter(view)[0]
-    key, there = find_type(view, command.request.name)
+    key, stored = find_type(view, command.request.name)
     steps = list(walk_closure(base, TYPE, key, recursive=False))
-    seen = sorted({describe_step(base, step).name for step in steps if may_see(command.access, step)})
+    readable = sorted({describe_step(base, step).name for step in steps if may_see(command.access, step)})
     hidden = sum(not may_see(command.access, step) for step in steps)
-    return Decision((), TypeFound(replace(there, extra=()), expand_text(base, there.definition), tuple(seen), hidden))
+    return Decision(
+        (), TypeFound(replace(stored, extra=()), expand_text(base, stored.definition), tuple(readable), hidden)
+    )
 
 
 def list_types(view: View, command: Command[ListTypes], engine: SchemaEngine) -> Decision[Types]:
     """List types by key."""
     request = command.request
-    base, most = without_filter(view)[0], max(1, min(request.limit, limits.SOURCES_PAGE))
+    base, limit = without_filter(view)[0], max(1, min(request.limit, limits.SOURCES_PAGE))
     low, high = ALL_KEYS
     rows: list[StoredType] = []
     size, last = 0, ""
@@ -126,7 +128,7 @@ def list_types(view: View, command: Command[ListTypes], engine: SchemaEngine) ->
         if row is None:
             continue
         size += len(row.definition) + len(row.comment) + len(row.name)
-        if len(rows) == most or (rows and size > limits.SOURCES_PAGE_CHARACTERS):
+        if len(rows) == limit or (rows and size > limits.SOURCES_PAGE_CHARACTERS):
             return Decision((), Types(tuple(rows), last))
         rows.append(replace(row, extra=()))
         last = key.name
@@ -145,17 +147,17 @@ def refuse_unfit_columns(view: View, columns: Sequence[SourceColumn]) -> None:
 
 def refuse_other_types(view: View, types: Sequence[ExpectedType]) -> None:
     """Raise `TypeNotFound` or `NotLatest` for a user type that is gone, or another one, since a request was made with it."""
-    for place, wanted in enumerate(types):
-        there = view.get(TYPE, type_key(wanted.name))
-        if there is None:
-            raise type_not_found(wanted.name, f"/types/{place}")
-        if there.generation != wanted.generation:
+    for place, expected in enumerate(types):
+        stored = view.get(TYPE, type_key(expected.name))
+        if stored is None:
+            raise type_not_found(expected.name, f"/types/{place}")
+        if stored.generation != expected.generation:
             raise NotLatest.of(
                 "TYPE_GENERATION",
-                f"The type {there.name} was dropped and created again since the statement was read",
+                f"The type {stored.name} was dropped and created again since the statement was read",
                 path=f"/types/{place}",
-                old=str(there.generation),
-                new=str(wanted.generation),
+                old=str(stored.generation),
+                new=str(expected.generation),
                 allowed="send the statement again, and plan its query again",
             )
 
@@ -173,15 +175,15 @@ def refuse_replaced_types(view: View, gone: DroppedSource) -> None:
     """Raise `NotLatest` for a named type that means another thing than when a source was dropped."""
     for name, then, now in zip(gone.source.types, gone.types, digest_types(view, gone.source), strict=True):
         if then != now:
-            there = view.get(TYPE, TypeKey(name))
-            assert there is not None, f"type {name} is missing"
+            stored = view.get(TYPE, TypeKey(name))
+            assert stored is not None, f"type {name} is missing"
             raise NotLatest.of(
                 "TYPE_GENERATION",
-                f"The type {there.name} is another one since {gone.source.name} was dropped",
+                f"The type {stored.name} is another one since {gone.source.name} was dropped",
                 path="/name",
                 old=f"digest {then}",
-                new=f"{there.name} AS {there.definition}",
-                allowed=f"DROP TYPE {print_name(there.name)} and create it as it was; or CREATE {print_name(gone.source.name)} again",
+                new=f"{stored.name} AS {stored.definition}",
+                allowed=f"DROP TYPE {print_name(stored.name)} and create it as it was; or CREATE {print_name(gone.source.name)} again",
             )
 
 
@@ -194,9 +196,9 @@ def expand_text(view: View, definition: str, path: str = "/definition") -> str:
 
     try:
         return print_column_type(expand_type(parse_column_type(definition), definition_of))
-    except ColumnTypeError as wrong:
+    except ColumnTypeError as error:
         raise TooLarge.of(
-            wrong.code, wrong.message, path=path, new=definition, allowed=", ".join(wrong.expected) or wrong.hint
+            error.code, error.message, path=path, new=definition, allowed=", ".join(error.expected) or error.hint
         ) from None
 
 

@@ -19,8 +19,8 @@ def pins_of(source: m.Source) -> tuple[m.SchemaPin, ...]:
     """Return the versions that a source pins: those of its key and value, and those that its query reads others by."""
     parts = [part.pin for part in (source.key, source.value) if part is not None]
     reads = () if source.query is None else source.query.plan.reads
-    found = (*parts, *(pin for read in reads for pin in (read.key, read.value)))
-    return tuple(dict.fromkeys(pin for pin in found if pin is not None))
+    pins = (*parts, *(pin for read in reads for pin in (read.key, read.value)))
+    return tuple(dict.fromkeys(pin for pin in pins if pin is not None))
 
 
 def reads_of(source: m.Source) -> tuple[m.SourceRead, ...]:

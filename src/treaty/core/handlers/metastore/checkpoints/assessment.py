@@ -17,22 +17,22 @@ from treaty.core.state.view import View
 
 
 def assess_change(
-    view: View, command: Command[CreateSource], key: SourceKey, there: Source, source: Source, *, same: bool
+    view: View, command: Command[CreateSource], key: SourceKey, stored: Source, source: Source, *, same: bool
 ) -> ChangeAssessment:
     """Return what a definition changes of the source that is there; the policies of schemas are not looked at."""
-    losses = list_lost_columns(view, command.access, key, there.columns, source.columns)
+    losses = list_lost_columns(view, command.access, key, stored.columns, source.columns)
     lost = tuple(islice(losses, limits.CHANGE_REASONS))
-    if there.query is None or source.query is None:
+    if stored.query is None or source.query is None:
         assessment = ChangeAssessment("compatible", ("no query fills it, so its definition alone changes",))
     else:
-        assessment = ChangeAssessment(*compare_plans(there.query.plan, source.query.plan))
+        assessment = ChangeAssessment(*compare_plans(stored.query.plan, source.query.plan))
     if same:
         return ChangeAssessment("same")
     if assessment.kind == "same":
         assessment = ChangeAssessment("compatible", ("the query stays, and other parts of the definition change",))
     stops = assessment.kind in {"source change", "stateful change"}
     try:
-        replaced_query(view, command, key, there, source)
+        replaced_query(view, command, key, stored, source)
         if stops and command.request.on_change == CASCADE:
             along = describe_followers(follow_exchange(view, command, key, "create-source", "/on_change"))
             reasons = (*assessment.reasons, *along)[: limits.CHANGE_REASONS]
@@ -45,14 +45,14 @@ def assess_change(
     return replace(assessment, lost=lost, ways=WAYS if stops else (), refused=bool(lost))
 
 
-def describe_policy(there: Source | None, source: Source, request: CreateSource, refusal: Refusal | None) -> str:
+def describe_policy(stored: Source | None, source: Source, request: CreateSource, refusal: Refusal | None) -> str:
     """Return what the policies of the schemas of a definition say, in words; empty where it has none."""
     if refusal is not None:
         reason = refusal.reason
         details = "; ".join(reason.details[: limits.CHANGE_REASONS])
         return f"refused: {reason.message}{f' ({details})' if details else ''}"
     schemas = ((request.key_schema, source.key), (request.value_schema, source.value))
-    before = () if there is None else (_pin(there.key), _pin(there.value))
+    before = () if stored is None else (_pin(stored.key), _pin(stored.value))
     texts = [
         f"{schema.subject}: {'as it is' if _pin(part) in before else 'a new version, which its policy accepts'}"
         for schema, part in schemas

@@ -58,15 +58,15 @@ def describe_followers(rows: Mapping[SourceKey, Source]) -> tuple[str, ...]:
 
 def _list_followers(view: View, key: SourceKey) -> dict[SourceKey, Source]:
     """Return the queries that follow a source, nearest first, by key. Raises `TooLarge` past limits.CLOSURE of them."""
-    found: dict[SourceKey, Source] = {}
+    followers: dict[SourceKey, Source] = {}
     waiting = [key]
     for followed in waiting:
         for reader in sorted(view.find(SOURCE_BY_READ, (followed.name,))):
             source = view.get(SOURCE, reader)
-            if source is None or reader in found or not is_following(view, reader, followed):
+            if source is None or reader in followers or not is_following(view, reader, followed):
                 continue
-            if len(found) == limits.CLOSURE:
+            if len(followers) == limits.CLOSURE:
                 raise TooLarge.of("CLOSURE", "Too many sources depend on it", allowed=f"at most {limits.CLOSURE}")
-            found[reader] = source
+            followers[reader] = source
             waiting.append(reader)
-    return found
+    return followers

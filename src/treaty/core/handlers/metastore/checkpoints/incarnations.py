@@ -123,42 +123,42 @@ def print_state(plan: QueryPlan) -> str:
 
 
 def replaced_query(
-    view: View, command: Command[CreateSource], key: SourceKey, there: Source, source: Source
+    view: View, command: Command[CreateSource], key: SourceKey, stored: Source, source: Source
 ) -> tuple[Incarnation | None, tuple[Incarnation, ...]]:
     """Return the query that takes the place of the one before, and the queries before it.
 
     Raises `NotPermitted` where it can't continue from the checkpoint and the statement does not say what is to be done instead, and what
     `refuse_backfill` raises.
     """
-    old, new, wanted = there.query, source.query, command.request.on_change
-    if wanted not in ON_CHANGE:
+    old, new, on_change = stored.query, source.query, command.request.on_change
+    if on_change not in ON_CHANGE:
         raise InvalidSource.of(
-            "ON_CHANGE", f"'{wanted[:100]}' says not what to do with a query that can't continue", path="/on_change", new=wanted,
+            "ON_CHANGE", f"'{on_change[:100]}' says not what to do with a query that can't continue", path="/on_change", new=on_change,
             allowed=f"{EMPTY}, {BACKFILL}, {CASCADE}, or nothing",
         )  # fmt: skip
     if old is None:  # an imported query is planned now, or there is none
-        return new, there.previous
+        return new, stored.previous
     if new is None:
-        return old, there.previous
+        return old, stored.previous
     kind, reasons = compare_plans(old.plan, new.plan)
     if kind == "same":
-        return old, there.previous
-    revision, previous = old.revision + 1, keep_previous(view, command, there)
+        return old, stored.previous
+    revision, previous = old.revision + 1, keep_previous(view, command, stored)
     if kind == "compatible":
         query = replace(old, revision=revision, plan=new.plan, author=command.principal, time=command.time)
         return query, previous
-    if not wanted:
-        raise _refusal(there, kind, reasons, old.plan, new.plan)
-    if wanted == CASCADE:
+    if not on_change:
+        raise _refusal(stored, kind, reasons, old.plan, new.plan)
+    if on_change == CASCADE:
         refuse_other_place(source)
-    elif wanted == BACKFILL:
+    elif on_change == BACKFILL:
         refuse_backfill(view, command.access, key, source)
-    start = BACKFILL if wanted == CASCADE else wanted
+    start = BACKFILL if on_change == CASCADE else on_change
     query = Incarnation(view.sequence + 1, revision, new.plan, command.principal, command.time, start, old.began)
     return query, previous
 
 
-def _refusal(there: Source, kind: str, reasons: tuple[str, ...], old: QueryPlan, new: QueryPlan) -> NotPermitted:
+def _refusal(stored: Source, kind: str, reasons: tuple[str, ...], old: QueryPlan, new: QueryPlan) -> NotPermitted:
     by_source = kind == "source change"
     texts = [
         ", ".join(name for name, _ in _list_changes(plan)) or "no changes" if by_source else print_state(plan)
@@ -166,7 +166,7 @@ def _refusal(there: Source, kind: str, reasons: tuple[str, ...], old: QueryPlan,
     ]
     return NotPermitted.of(
         "QUERY_SOURCES" if by_source else "QUERY_STATE",
-        f"The new query of {there.name} can't continue from the checkpoint of the one that runs; it is a {kind}: {'; '.join(reasons)}",
+        f"The new query of {stored.name} can't continue from the checkpoint of the one that runs; it is a {kind}: {'; '.join(reasons)}",
         path="/definition/query/reads" if by_source else "/definition/query",
         old=texts[0],
         new=texts[1],
@@ -205,8 +205,8 @@ def refuse_readers(
 ) -> SourceUsed:
     """Return the refusal of an exchange of all rows of a source whose changes are followed."""
     source = view.get(SOURCE, key)
-    seen = [view.get(SOURCE, one) for one in readers if access is None or access.may_source("read", one.name)]
-    names = [one.name for one in seen if one is not None]
+    readable = [view.get(SOURCE, one) for one in readers if access is None or access.may_source("read", one.name)]
+    names = [one.name for one in readable if one is not None]
     return source_used(
         "QUERY_READERS",
         f"All rows of {key.name if source is None else source.name} would be exchanged, and its changes are followed by",
@@ -223,26 +223,26 @@ def is_following(view: View, reader: SourceKey, key: SourceKey) -> bool:
     return any(source_key(read.source) == key and read.mode == CHANGES for read in reads)
 
 
-def begin_again(view: View, command: Command[Any], there: Source, start: str) -> Source:
+def begin_again(view: View, command: Command[Any], stored: Source, start: str) -> Source:
     """Return a source whose query is the same on a new checkpoint."""
-    old = there.query
+    old = stored.query
     assert old is not None, "the source has a query"
     query = Incarnation(
         view.sequence + 1, old.revision + 1, old.plan, command.principal, command.time, start, old.began
     )
-    return replace(there, query=query, previous=keep_previous(view, command, there))
+    return replace(stored, query=query, previous=keep_previous(view, command, stored))
 
 
-def keep_previous(view: View, command: Command[Any], there: Source) -> tuple[Incarnation, ...]:
+def keep_previous(view: View, command: Command[Any], stored: Source) -> tuple[Incarnation, ...]:
     """Return the former queries of a source whose query is replaced now: with the one that runs, without those past DROP_GRACE."""
-    assert there.query is not None, "a source without a query has no former ones"
+    assert stored.query is not None, "a source without a query has no former ones"
     definition = FormerDefinition(
-        there.statement, there.columns, there.key, there.value, there.connector, there.cluster, there.place, there.timestamp,
-        there.properties, there.comment, digest_reads(view, there),
+        stored.statement, stored.columns, stored.key, stored.value, stored.connector, stored.cluster, stored.place, stored.timestamp,
+        stored.properties, stored.comment, digest_reads(view, stored),
     )  # fmt: skip
-    kept = [replace(there.query, definition=definition)]
-    for older, newer in zip(there.previous, (there.query, *there.previous), strict=False):
+    former = [replace(stored.query, definition=definition)]
+    for older, newer in zip(stored.previous, (stored.query, *stored.previous), strict=False):
         if newer.time + limits.DROP_GRACE < command.time:
             break
-        kept.append(older)
-    return tuple(kept[: limits.INCARNATIONS])
+        former.append(older)
+    return tuple(former[: limits.INCARNATIONS])

@@ -34,7 +34,7 @@ ROLLBACK, REFRESH = "ROLLBACK", "REFRESH"
 def restart_query(view: View, command: Command[ChangeSource], engine: SchemaEngine) -> Decision[SourceStored]:
     """Change which query and checkpoint a source continues from, and nothing else of it."""
     request = command.request
-    key, there = find_source(view, request.name)
+    key, stored = find_source(view, request.name)
     restart = RESTARTS.get(request.restart)
     if restart is None:
         raise InvalidSource.of(
@@ -47,17 +47,17 @@ def restart_query(view: View, command: Command[ChangeSource], engine: SchemaEngi
             "RESTART_ALONE", "A query is restarted by a change of its own", path="/restart", new=request.restart,
             allowed="no other change beside it",
         )  # fmt: skip
-    if there.query is None:
+    if stored.query is None:
         raise InvalidSource.of(
-            "QUERY_NONE", f"{there.name} has no query", path="/name", new=request.name,
+            "QUERY_NONE", f"{stored.name} has no query", path="/name", new=request.name,
             allowed="a stream or table that was made with AS",
         )  # fmt: skip
-    source = restart(view, command, key, there)
-    source = replace(source, revision=there.revision + 1, changed_by=command.principal, changed=command.time)
+    source = restart(view, command, key, stored)
+    source = replace(source, revision=stored.revision + 1, changed_by=command.principal, changed=command.time)
     stage = StagedView(view, command, engine, "change-source", request.dry_run)
     stage.put((make_row(SOURCE, key, source),))
     along: Mapping[SourceKey, Source] = {}
-    if is_cascade(request) and source.query is not None and source.query.began != there.query.began:
+    if is_cascade(request) and source.query is not None and source.query.began != stored.query.began:
         along = follow_exchange(view, command, key, "change-source", "/restart")
     stage.put(make_row(SOURCE, one, row) for one, row in along.items())
     stage.put(expired_rows(view, command.time))
@@ -65,21 +65,21 @@ def restart_query(view: View, command: Command[ChangeSource], engine: SchemaEngi
     return Decision(() if request.dry_run else stage.rows, answer)
 
 
-def _reset(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> Source:
-    return begin_again(view, command, there, RESET)
+def _reset(view: View, command: Command[ChangeSource], key: SourceKey, stored: Source) -> Source:
+    return begin_again(view, command, stored, RESET)
 
 
-def _refresh(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> Source:
-    _refuse_exchange(view, command, key, there)
-    return begin_again(view, command, there, BACKFILL)
+def _refresh(view: View, command: Command[ChangeSource], key: SourceKey, stored: Source) -> Source:
+    _refuse_exchange(view, command, key, stored)
+    return begin_again(view, command, stored, BACKFILL)
 
 
-def _refuse_exchange(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> None:
+def _refuse_exchange(view: View, command: Command[ChangeSource], key: SourceKey, stored: Source) -> None:
     """Raise the refusal of rows that can't be exchanged; what follows them goes along where the change says so."""
     if is_cascade(command.request):
-        refuse_other_place(there)
+        refuse_other_place(stored)
     else:
-        refuse_backfill(view, command.access, key, there)
+        refuse_backfill(view, command.access, key, stored)
 
 
 def is_cascade(request: ChangeSource) -> bool:
@@ -87,47 +87,47 @@ def is_cascade(request: ChangeSource) -> bool:
     return request.restart.endswith(f" {CASCADE}")
 
 
-def _roll_back(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> Source:
+def _roll_back(view: View, command: Command[ChangeSource], key: SourceKey, stored: Source) -> Source:
     """Return a source as it was before its query was replaced; the one that runs becomes a former query."""
-    old, last = there.query, there.previous[0] if there.previous else None
+    old, last = stored.query, stored.previous[0] if stored.previous else None
     assert old is not None, "the source has a query"
     if last is None or last.definition is None or old.time + limits.DROP_GRACE < command.time:
         days = limits.DROP_GRACE // 86_400_000
         raise NotPermitted.of(
-            "QUERY_PREVIOUS", f"{there.name} has no former query to go back to", path="/name", new=command.request.name,
+            "QUERY_PREVIOUS", f"{stored.name} has no former query to go back to", path="/name", new=command.request.name,
             allowed=f"a query that was replaced within the last {days} days (DROP_GRACE); CREATE OR REPLACE with the former text",
         )  # fmt: skip
     was = last.definition
-    _refuse_moved(there, was)
-    _refuse_other_names(there, last)
+    _refuse_moved(stored, was)
+    _refuse_other_names(stored, last)
     if last.began != old.began:
-        _refuse_exchanged(there, last)
-        _refuse_exchange(view, command, key, there)
+        _refuse_exchanged(stored, last)
+        _refuse_exchange(view, command, key, stored)
     source = replace(
-        there, statement=was.statement, columns=was.columns, key=was.key, value=was.value, timestamp=was.timestamp,
+        stored, statement=was.statement, columns=was.columns, key=was.key, value=was.value, timestamp=was.timestamp,
         properties=was.properties, comment=was.comment, types=types_in(was.columns),
     )  # fmt: skip
     refuse_unfit_columns(view, source.columns)
-    reads = read_again(view, command, DroppedSource(replace(there, query=last), reads=was.reads))
+    reads = read_again(view, command, DroppedSource(replace(stored, query=last), reads=was.reads))
     refuse_cycle(view, key, replace(source, query=last))
-    refuse_read_columns(view, command.access, key, there.columns, source.columns)
+    refuse_read_columns(view, command.access, key, stored.columns, source.columns)
     for part in (source.key, source.value):
         refuse_dead_pin(view, part)
     query = replace(
         last, revision=old.revision + 1, plan=replace(last.plan, reads=reads), author=command.principal, time=command.time,
         resumed=old.resumed if last.began == old.began else view.sequence + 1, definition=None,
     )  # fmt: skip
-    kept = keep_previous(view, command, there)
-    return replace(source, query=query, previous=tuple(one for one in kept if one is not last))
+    former = keep_previous(view, command, stored)
+    return replace(source, query=query, previous=tuple(one for one in former if one is not last))
 
 
-def _refuse_moved(there: Source, was: FormerDefinition) -> None:
+def _refuse_moved(stored: Source, was: FormerDefinition) -> None:
     """Raise `NotPermitted` where the rows of a source are at another place than when the former query filled it."""
-    before, now = (f"{one.connector} {one.cluster} {one.place}" for one in (was, there))
+    before, now = (f"{one.connector} {one.cluster} {one.place}" for one in (was, stored))
     if before != now:
         raise NotPermitted.of(
             "QUERY_PLACE",
-            f"{there.name} writes to another place than before its query was replaced, and its rows were not moved",
+            f"{stored.name} writes to another place than before its query was replaced, and its rows were not moved",
             path="/name",
             old=before,
             new=now,
@@ -135,27 +135,27 @@ def _refuse_moved(there: Source, was: FormerDefinition) -> None:
         )
 
 
-def _refuse_exchanged(there: Source, last: Incarnation) -> None:
+def _refuse_exchanged(stored: Source, last: Incarnation) -> None:
     """Raise `NotPermitted` where a query went along with one that it follows: the checkpoint before has offsets of rows that were exchanged since."""
-    old = there.query
+    old = stored.query
     if old is not None and old.start == CASCADE and last.began < old.began:
         raise NotPermitted.of(
             "QUERY_EXCHANGED",
-            f"{there.name} reads all again since a query that it follows has exchanged its rows, and its former checkpoint is over the rows before",
+            f"{stored.name} reads all again since a query that it follows has exchanged its rows, and its former checkpoint is over the rows before",
             path="/name",
             old=str(last.began),
             new=str(old.began),
-            allowed=f"ROLLBACK of the query that it follows with CASCADE, which takes {there.name} along; or REFRESH {there.name} FULL",
+            allowed=f"ROLLBACK of the query that it follows with CASCADE, which takes {stored.name} along; or REFRESH {stored.name} FULL",
         )
 
 
-def _refuse_other_names(there: Source, last: Incarnation) -> None:
+def _refuse_other_names(stored: Source, last: Incarnation) -> None:
     """Raise `NotPermitted` where a source that the former query reads was renamed since, and its text could not be changed along."""
     for read in last.plan.reads:
         if key_of_name(read.spelling or read.source) != key_of_name(read.source):
             raise NotPermitted.of(
                 "QUERY_NAMES",
-                f"The former query of {there.name} reads {read.spelling}, which is called {read.source} by now, and its text says so at a place that can't be changed",
+                f"The former query of {stored.name} reads {read.spelling}, which is called {read.source} by now, and its text says so at a place that can't be changed",
                 path="/name",
                 old=read.spelling,
                 new=read.source,

@@ -60,8 +60,8 @@ def list_deleted_topics(
         row = base.get(TOPIC, TopicKey(cluster, topic))
         if row is not None and (access is None or access.may_associate("read", TopicPart(topic, "", "value"))):
             topics.append(DeletedTopic(cluster, topic, due, row.desired == DELETING))
-    found = ((key.cluster, base.get(TOPIC_LEASE, key)) for key in base.walk(TOPIC_LEASE, *ALL_KEYS))
-    leases = tuple(_describe(cluster, lease) for cluster, lease in found if lease is not None)
+    leased = ((key.cluster, base.get(TOPIC_LEASE, key)) for key in base.walk(TOPIC_LEASE, *ALL_KEYS))
+    leases = tuple(_describe(cluster, lease) for cluster, lease in leased if lease is not None)
     return Decision((), DeletedTopics(tuple(topics), leases))
 
 
@@ -74,25 +74,25 @@ def lease_topics(view: View, command: Command[LeaseTopics], engine: SchemaEngine
     request, base = command.request, without_filter(view)[0]
     _refuse_bad_request(request)
     key = TopicLeaseKey(request.cluster)
-    there = base.get(TOPIC_LEASE, key)
-    if request.epoch != (0 if there is None else there.epoch):
+    stored = base.get(TOPIC_LEASE, key)
+    if request.epoch != (0 if stored is None else stored.epoch):
         raise NotLatest.of(
             "TOPIC_LEASE_LOST",
             f"The lease on the topics of the cluster {request.cluster} is another one",
             path="/epoch",
-            old="no lease" if there is None else f"{there.holder} at {there.epoch}",
+            old="no lease" if stored is None else f"{stored.holder} at {stored.epoch}",
             new=f"{request.holder} at {request.epoch}",
             allowed="look at the leases, and take one that is not renewed any more by its epoch; 0 where there is none",
         )
-    if there is None and not request.release:
+    if stored is None and not request.release:
         _refuse_many_leases(base)
-    if there is not None and there.holder == request.holder:
-        lease = TopicLease(there.epoch, there.holder, there.renewals + 1)
+    if stored is not None and stored.holder == request.holder:
+        lease = TopicLease(stored.epoch, stored.holder, stored.renewals + 1)
     else:
         lease = TopicLease(base.sequence + 1, request.holder)
     topics, deleting = _changed_topics(base, command)
     if request.release:
-        rows = () if there is None else (make_tombstone(TOPIC_LEASE, key),)
+        rows = () if stored is None else (make_tombstone(TOPIC_LEASE, key),)
         return Decision((*topics, *rows), TopicsLeased(None, deleting))
     return Decision((*topics, make_row(TOPIC_LEASE, key, lease)), TopicsLeased(_describe(key.cluster, lease), deleting))
 

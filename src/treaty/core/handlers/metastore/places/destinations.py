@@ -32,11 +32,11 @@ def get_destination(view: View, command: Command[GetDestination], engine: Schema
         )
     other = find_writer(view, key, source)
     if other is not None:
-        seen = command.access is None or command.access.may_source("read", source_key(other.name).name)
+        readable = command.access is None or command.access.may_source("read", source_key(other.name).name)
         raise InvalidSource.of(
             "SOURCE_WRITTEN",
             f"{source.name} takes no records of others: a query writes there, that of "
-            f"{other.name if seen else 'a source that you may not see'}",
+            f"{other.name if readable else 'a source that you may not see'}",
             path="/name",
             new=source.name,
             allowed="a stream or table over a topic or folder that no query fills",

@@ -19,27 +19,29 @@ from treaty.core.state.view import View
 PLACE_PATH = "/definition/place"
 
 
-def refuse_unfit_place(view: View, command: Command[Any], key: SourceKey, there: Source | None, source: Source) -> None:
+def refuse_unfit_place(
+    view: View, command: Command[Any], key: SourceKey, stored: Source | None, source: Source
+) -> None:
     """Raise the refusal of a place that a source can't stand over: another query writes there, its own sources are there, or a query
     or its readers have offsets of the former place.
     """
     if source.connector != "kafka" and source.place:
         refuse_bad_path(source.place, PLACE_PATH)
-    if there is not None and _place(there) != _place(source):
-        _refuse_move(view, command.access, key, there, source)
+    if stored is not None and _place(stored) != _place(source):
+        _refuse_move(view, command.access, key, stored, source)
     if source.query is None or (
-        there is not None and there.query is not None and there.query.plan == source.query.plan
+        stored is not None and stored.query is not None and stored.query.plan == source.query.plan
     ):
         return
-    if there is None or there.query is None:
+    if stored is None or stored.query is None:
         _refuse_shared(view, command.access, key, source)
     _refuse_feedback(view, key, source)
 
 
 def find_writer(view: View, key: SourceKey, source: Source) -> Source | None:
     """Return another source whose query writes where this one stands, or around it; None without one."""
-    others = (view.get(SOURCE, other) for other in _over(view, source) if other != key)
-    return next((one for one in others if one is not None and one.query is not None), None)
+    other_sources = (view.get(SOURCE, other) for other in _over(view, source) if other != key)
+    return next((one for one in other_sources if one is not None and one.query is not None), None)
 
 
 def _place(source: Source) -> tuple[str, str, str]:
@@ -66,26 +68,26 @@ def _name(source: Source) -> str:
     return f"{'topic' if source.connector == 'kafka' else 'folder'} {source.place}"
 
 
-def _refuse_move(view: View, access: Access | None, key: SourceKey, there: Source, source: Source) -> None:
-    if there.query is not None:
+def _refuse_move(view: View, access: Access | None, key: SourceKey, stored: Source, source: Source) -> None:
+    if stored.query is not None:
         raise NotPermitted.of(
             "SINK_MOVED",
-            f"The query of {there.name} writes to the {_name(there)}, and its checkpoint says what is there",
+            f"The query of {stored.name} writes to the {_name(stored)}, and its checkpoint says what is there",
             path=PLACE_PATH,
-            old=f"{there.connector}: {there.place}",
+            old=f"{stored.connector}: {stored.place}",
             new=f"{source.connector}: {source.place}",
             allowed="the same topic or PATH; or a source of another name, and a drop of this one",
         )
     readers = list(view.find(SOURCE_BY_READ, (key.name,)))
     if readers:
-        seen = [one.name for one in readers if access is None or access.may_source("read", one.name)]
+        readable = [one.name for one in readers if access is None or access.may_source("read", one.name)]
         raise source_used(
             "PLACE_READ",
-            f"The {_name(there)} of {there.name} is read, at offsets of its own, by",
-            seen,
-            len(readers) - len(seen),
+            f"The {_name(stored)} of {stored.name} is read, at offsets of its own, by",
+            readable,
+            len(readers) - len(readable),
             path=PLACE_PATH,
-            old=f"{there.connector}: {there.place}",
+            old=f"{stored.connector}: {stored.place}",
             new=f"{source.connector}: {source.place}",
             allowed="the same topic or PATH; or a source of another name, and other queries",
         )
@@ -112,14 +114,14 @@ def _refuse_shared(view: View, access: Access | None, key: SourceKey, source: So
 def _refuse_feedback(view: View, key: SourceKey, source: Source) -> None:
     """Raise `NotPermitted` for a query that reads, directly or through other queries, the place that it writes to."""
     own = {*_over(view, source)} - {key}
-    waiting, seen = [source_key(read.source) for read in reads_of(source)], set[SourceKey]()
+    waiting, visited = [source_key(read.source) for read in reads_of(source)], set[SourceKey]()
     while waiting:
-        one = waiting.pop()
-        value = view.get(SOURCE, one)
-        if one in seen or value is None:
+        current = waiting.pop()
+        value = view.get(SOURCE, current)
+        if current in visited or value is None:
             continue
-        seen.add(one)
-        if one in own:
+        visited.add(current)
+        if current in own:
             raise NotPermitted.of(
                 "SINK_READ",
                 f"The query of {source.name} reads, through {value.name}, the {_name(source)} that it writes to",
@@ -128,7 +130,7 @@ def _refuse_feedback(view: View, key: SourceKey, source: Source) -> None:
                 new=source.place,
                 allowed="sources that are not made of its own rows; or another KAFKA_TOPIC or PATH",
             )
-        if len(seen) > limits.CLOSURE:
+        if len(visited) > limits.CLOSURE:
             raise TooLarge.of("CLOSURE", "Too many sources depend on each other", allowed=f"at most {limits.CLOSURE}")
         waiting.extend(source_key(read.source) for read in reads_of(value))
         waiting.extend(_over(view, value))
@@ -141,13 +143,13 @@ def refuse_bad_path(place: str, path: str) -> None:
             "PATH_TEXT", "The PATH is too long", path=path, allowed=f"at most {limits.PATH_TEXT} characters"
         )
     parts = canonical_path(place).split("/")
-    wrong = next((part for part in parts if part.startswith((".", "_")) or not part or not part.isprintable()), None)
-    if wrong is not None or "\\" in place:
+    bad_part = next((part for part in parts if part.startswith((".", "_")) or not part or not part.isprintable()), None)
+    if bad_part is not None or "\\" in place:
         raise InvalidSource.of(
             "PATH_SEGMENT",
             f"PATH = '{place[:200]}' is no folder below the root of --files"
-            if not wrong
-            else f"PATH = '{place[:200]}' has the part {wrong[:100]!r}",
+            if not bad_part
+            else f"PATH = '{place[:200]}' has the part {bad_part[:100]!r}",
             path=path,
             new=place[:200],
             allowed="a PATH such as 'orders/2026': no part is .. or begins with . or _, which Spark and its tables keep for themselves",

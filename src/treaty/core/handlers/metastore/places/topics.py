@@ -53,8 +53,8 @@ def topic_with(view: View, source: Source, key: SourceKey, *, present: bool, due
     topic = topic_of(source)
     if topic is None:
         return []
-    there = view.get(TOPIC, topic) or Topic()
-    if present and there.desired == DELETING:
+    stored = view.get(TOPIC, topic) or Topic()
+    if present and stored.desired == DELETING:
         raise SourceUsed.of(
             "TOPIC_DELETING",
             f"The topic {topic.topic} is being deleted",
@@ -62,13 +62,13 @@ def topic_with(view: View, source: Source, key: SourceKey, *, present: bool, due
             old=topic.topic,
             allowed="send it again when the topic is gone, which takes seconds; SHOW TOPICS says so",
         )
-    names = tuple(sorted({*there.sources, key.name} if present else {*there.sources} - {key.name}))
+    names = tuple(sorted({*stored.sources, key.name} if present else {*stored.sources} - {key.name}))
     if names:
-        value = replace(there, sources=names, desired=PRESENT, due=0)
-        return [] if value == there else [make_row(TOPIC, topic, value)]
+        value = replace(stored, sources=names, desired=PRESENT, due=0)
+        return [] if value == stored else [make_row(TOPIC, topic, value)]
     if due is None:
         return [make_tombstone(TOPIC, topic)]
-    return [make_row(TOPIC, topic, replace(there, sources=(), desired=DELETED, due=due))]
+    return [make_row(TOPIC, topic, replace(stored, sources=(), desired=DELETED, due=due))]
 
 
 def expired_rows(view: View, time: int) -> list[Row]:
