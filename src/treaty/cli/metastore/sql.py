@@ -148,7 +148,7 @@ def command(
       treaty sql -e "PRINT flights LIMIT 5" --cluster main=main.properties
       treaty sql --files /data -e "SELECT * FROM TABLE delays LIMIT 5"
       treaty sql --files /data --batch latest -e "SELECT * FROM TABLE delays"
-      treaty sql --files /data --rows-as arrow -e "SELECT * FROM TABLE delays" > delays.arrows
+      treaty sql --rows-as arrow -e "SELECT * FROM TABLE delays" > delays.arrows
       treaty sql --planner local --files /data -f replace.sql
     """  # noqa: D301 - click wants the control character
     atomic, planner = bool(_read_kept("atomic")), read_planner_choice()
