@@ -186,3 +186,16 @@ def test_a_folder_of_checkpoints_that_is_not_the_runners_is_refused(place: Place
     error = place.run()["late"].error
     assert reason in error
     assert f"name a folder below {Path(place.root)}" in error
+
+
+def test_a_first_start_that_was_killed_while_it_wrote_its_offsets_is_done_again(place: Place) -> None:
+    place.metastore.run(FLIGHTS)
+    place.insert("flights", ROWS)
+    place.create("counts", "TABLE", "SELECT delay, count(*) AS n FROM STREAM flights GROUP BY delay", "flights")
+    query = place.registry.ask(DescribeSource("counts")).answer.source.query
+    assert query is not None
+    offsets = place.root / "_checkpoints" / str(query.began) / str(query.began) / "offsets"
+    offsets.mkdir(parents=True)
+    (offsets / ".0.a-name.tmp").write_text("v1\n{")
+    report = place.run("counts")["counts"]
+    assert (report.error, report.written > 0) == ("", True)

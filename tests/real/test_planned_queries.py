@@ -47,22 +47,29 @@ def children_of(process: int) -> Sequence[int]:
     return [int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
+REGISTRY = ("--planner", "registry")
+"""The planner of the test, and not a JVM of the command itself."""
+
+
 def test_a_planner_plans_for_all_and_survives_its_jvm(tmp_path: Path) -> None:
     log = f"sqlite://{tmp_path / 'log.db'}"
     with serving(tmp_path, "--log", log, "--files", str(tmp_path)) as server, planning(server.base) as planner:
         rows_of(treaty("sql", "--json", "-e", FLIGHTS, registry=server.base))
-        made = rows_of(treaty("sql", "--json", "-e", f"CREATE {DELAYS}", registry=server.base))
+        made = rows_of(treaty("sql", *REGISTRY, "--json", "-e", f"CREATE {DELAYS}", registry=server.base))
         assert made[0]["message"] == "Table delays created"
         assert "grows with the number of keys" in made[0]["warnings"][0]
         described = rows_of(treaty("sql", "--json", "-e", "DESCRIBE delays", registry=server.base))
         assert [row[:3] for row in described[0]["rows"]] == [["carrier", "STRING", "key"], ["delay", "BIGINT", "value"]]
-        refused = treaty("sql", "-e", "CREATE STREAM x AS\nSELECT nobody\nFROM flights", registry=server.base)
+        refused = treaty(
+            "sql", *REGISTRY, "-e", "CREATE STREAM x AS\nSELECT nobody\nFROM flights", registry=server.base
+        )
         assert (refused.returncode, "line 2, column 8" in refused.stderr) == (1, True), refused.stderr
         for child in children_of(planner.pid):
             os.killpg(child, signal.SIGKILL)  # as the kernel ends a process that takes too much memory
         other = rows_of(
             treaty(
                 "sql",
+                *REGISTRY,
                 "--json",
                 "-e",
                 "CREATE STREAM late AS SELECT id FROM flights WHERE delay > 15",

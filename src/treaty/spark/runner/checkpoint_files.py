@@ -107,6 +107,12 @@ class CheckpointFiles:
         """Give a folder another name."""
         self._system(self._path(name)).rename(self._path(name), self._path(other))
 
+    def clear_cut_start(self, place: str) -> None:
+        """Remove half-written files of a first start that was killed: no batch is written down, and Spark would refuse the checkpoint for them."""
+        offsets = f"{place}/offsets"
+        for name in [] if self.list_numbers(offsets) else self.list_names(offsets):
+            self.remove(f"{offsets}/{name}")
+
     @property
     def moves_at_once(self) -> bool:
         """Whether a folder gets another name in one step; elsewhere all its files are copied."""

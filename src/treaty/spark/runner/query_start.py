@@ -93,6 +93,7 @@ class QueryStarter:
         if self.part is None:
             self._note_files(source, root)
         self.take_over(source, chosen)
+        CheckpointFiles(self.spark, root).clear_cut_start(place)
         opened = (
             self._open_bad(source, chosen) if source.query is None else self._open_query(source, source.query, chosen)
         )
