@@ -45,7 +45,9 @@ def test_a_runner_says_what_it_does_in_json_and_ends_with_its_batches_by_sigterm
             watched = CliRunner().invoke(group, ["query", "watch", "--once", "--registry", url])
             assert watched.exit_code == 0, watched.output
             assert watched.output.splitlines()[0].split()[:4] == ["query", "part", "state", "runner"]
-            assert [line.split()[:3] for line in watched.output.splitlines()[1:]] == [["names", "RUNNING", "r1"]]
+            assert [line.split()[:4] for line in watched.output.splitlines()[1:]] == [
+                ["names", "query", "RUNNING", "r1"]
+            ]
             process.send_signal(signal.SIGTERM)
             out, err = process.communicate(timeout=120)
             assert process.returncode == 0, err
