@@ -70,7 +70,7 @@ class TopicPlace:
                 )
             offsets[topic] = {
                 number: {EARLIEST: low, LATEST: high}.get(named[str(number)], named[str(number)])
-                for number, (low, high) in ((str(one), ends) for one, ends in partitions.items())
+                for number, (low, high) in ((str(partition), ends) for partition, ends in partitions.items())
             }
         return offsets
 

@@ -129,7 +129,9 @@ def _list_inner_violations(fit: ColumnConversion, column: Column) -> tuple[Viola
             inner = convert(part.fit, _select_part(fit, part, column)).violations
             # A field of a struct that is null is null too, which is no fault of the field.
             violations += (
-                [Violation(column.isNotNull() & one.is_wrong, one.message) for one in inner] if fit.path else inner
+                [Violation(column.isNotNull() & violation.is_wrong, violation.message) for violation in inner]
+                if fit.path
+                else inner
             )
     return tuple(violations)
 
@@ -189,7 +191,7 @@ def _has_null(items: Column, kind: str) -> Column:
 
 def is_any_wrong(violations: Sequence[Violation]) -> Column:
     """Whether there is a problem; never null."""
-    conditions = [F.coalesce(one.is_wrong, F.lit(False)) for one in violations]
+    conditions = [F.coalesce(violation.is_wrong, F.lit(False)) for violation in violations]
     return join_conditions(conditions, Column.__or__) if conditions else F.lit(False)
 
 

@@ -96,13 +96,15 @@ class LeftoverFiles:
     def _ask_registry(self, records: Sequence[QueryFileRecord]) -> Iterator[tuple[QueryFileRecord, KeptNumber | None]]:
         """The records with what rows say of their numbers."""
         for first in range(0, len(records), KEPT_FILES):
-            some = records[first : first + KEPT_FILES]
-            began = tuple(CheckpointName(one.generation, one.number) for one in some if one.kind == CHECKPOINT)
-            others = tuple(one.number for one in some if one.kind != CHECKPOINT)
-            answer = self.registry.ask(ListKeptFiles(began, others)).answer
-            kept = {(one.generation, one.number): one for one in (*answer.incarnations, *answer.generations)}
-            for one in some:
-                yield one, kept.get((one.generation, one.number))
+            page = records[first : first + KEPT_FILES]
+            checkpoints = tuple(CheckpointName(one.generation, one.number) for one in page if one.kind == CHECKPOINT)
+            generations = tuple(one.number for one in page if one.kind != CHECKPOINT)
+            answer = self.registry.ask(ListKeptFiles(checkpoints, generations)).answer
+            named = {
+                (number.generation, number.number): number for number in (*answer.incarnations, *answer.generations)
+            }
+            for record in page:
+                yield record, named.get((record.generation, record.number))
 
     def _is_needed(self, record: QueryFileRecord, kept: KeptNumber | None) -> bool:
         if kept is None:

@@ -88,8 +88,8 @@ class BatchComparer:
                     return _compare_streams(ComparedQueries(session, plans, keys, recorded), way, late)
                 return _compare_batches(ComparedQueries(session, plans, keys, recorded), way)
             finally:
-                for one in recorded.values():
-                    one.close()
+                for reader in recorded.values():
+                    reader.close()
 
 
 @dataclass(frozen=True, slots=True)

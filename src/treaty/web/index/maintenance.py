@@ -71,7 +71,7 @@ class IndexMaintainer:
                     if connection is None:
                         inode = (
                             self._find_inode()
-                        )  # of a file that is made now it is another one: it is opened once more
+                        )  # where the file is new, the next look sees another inode and opens it again
                         connection = await self._open()
                     if not self._is_current(connection):
                         rest = max(rest, REST * await self._update(connection))

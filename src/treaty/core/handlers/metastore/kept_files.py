@@ -40,7 +40,7 @@ def list_kept_files(
             tuple(incarnations[name] for name in request.incarnations if name in incarnations),
             tuple(
                 generations[name]
-                for name in (CheckpointName(0, one) for one in request.generations)
+                for name in (CheckpointName(0, generation) for generation in request.generations)
                 if name in generations
             ),
             places_named,

@@ -33,7 +33,7 @@ class QueryReader:
 
     source: Source
     read: SourceRead
-    known: QueryReadRange
+    read_range: QueryReadRange
     refusal: str = ""
     remedy: str = ""
 
@@ -52,8 +52,8 @@ def list_readers(starter: QueryStarter, source: Source) -> list[QueryReader]:
         for read in query.query.plan.reads:
             if key_of_name(read.source) == key_of_name(source.name) and read.mode == CHANGES:
                 refusal, remedy = explain_refusal(query, source)
-                known = _find_range(starter, query, source)
-                followers.append(QueryReader(query, read, known, refusal, remedy))
+                read_range = _find_range(starter, query, source)
+                followers.append(QueryReader(query, read, read_range, refusal, remedy))
                 break
     return followers
 

@@ -130,7 +130,7 @@ class BadRowReplayer:
         """The results of good rows for one query: what its plan of that time says decides whether it has left a row out."""
         passed = self._read_results(good.sparkSession).where(_has_passed(reader))
         waiting = good.join(passed.select(ROW_ID), ROW_ID, "left_anti")
-        located = locate_rows(waiting, self._source, reader.known)
+        located = locate_rows(waiting, self._source, reader.read_range)
         lacking = REFUSED if reader.refusal else APPENDED
         outcome = F.when(F.col(ENTRY) == UNREAD, WAITS).when(F.col(ENTRY) == BEFORE, EARLIER).otherwise(HAD)
         results = located.select(ROW_ID, outcome.alias(OUTCOME), ENTRY)
@@ -153,7 +153,7 @@ class BadRowReplayer:
         used = [row[0] for row in located.select(ENTRY).where(F.col(ENTRY) >= 0).distinct().collect()]
         parts: list[DataFrame] = []
         for at in used:
-            decoding = reader.known.entries[at].of(self._source)
+            decoding = reader.read_range.entries[at].of(self._source)
             checked = self._check_rows(located.where(F.col(ENTRY) == at), decoding)
             parts.append(checked.where(F.col(BAD).isNotNull()).select(ROW_ID))
         return reduce(DataFrame.unionByName, parts) if parts else None
@@ -218,7 +218,7 @@ class BadRowReplayer:
         """
         places = {row[0] for row in results.where(F.col(OUTCOME) == APPENDED).select(PLACE).distinct().collect()}
         readers = list_readers(self.starter, self._source)
-        return ((reader, place) for reader in readers for place in reader.known.places if place in places)
+        return ((reader, place) for reader in readers for place in reader.read_range.places if place in places)
 
     # -------------------------------------------------------------------------------------------------------------- frames
 
@@ -334,4 +334,4 @@ def _is_appended(place: str) -> Column:
 
 def _has_passed(reader: QueryReader) -> Column:
     """Whether a result says that a query has a row, or that one before has it, whose table the query continues."""
-    return F.col(PLACE).isin([*reader.known.places]) & F.col(PASSED)
+    return F.col(PLACE).isin([*reader.read_range.places]) & F.col(PASSED)
