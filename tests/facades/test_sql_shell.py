@@ -219,10 +219,8 @@ def test_who_waits_for_a_planner_learns_it_once_where_there_is_no_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(wait_notice, "FIRST_SECONDS", 0.01)
-    said, end = "", time.monotonic() + 30
-    with wait_notice.show_wait("CREATE STREAM s AS SELECT v FROM STREAM t", planner="registry"):
-        while not said and time.monotonic() < end:
-            said = capsys.readouterr().err
-    assert said == "waiting for a planner; `treaty planner` starts one, where none runs\n"
+    with wait_notice.show_wait("CREATE STREAM s AS SELECT v FROM STREAM t", planner="registry") as notice:
+        notice._watch.join(30)
+    assert capsys.readouterr().err == "waiting for a planner; `treaty planner` starts one, where none runs\n"
     with wait_notice.show_wait("SHOW STREAMS") as notice:
         assert not notice._watch.is_alive()
