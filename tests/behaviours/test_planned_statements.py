@@ -137,8 +137,10 @@ def test_a_plan_that_comes_too_late_is_made_anew_three_times_at_most(one: Connec
     planner, states = SelectPlanner(), []
     outcome = ask_for(one)
     for _ in range(3):
-        (job,) = one.ask(ListPlanningJobs()).answer.jobs
-        answer = run_exchange(one.registry, answer_job(planner, job, one.ask(TakePlanningJob("late", "p")).answer))
+        jobs = one.ask(ListPlanningJobs()).answer.jobs
+        assert [job.name for job in jobs] == ["late"]
+        taken = one.ask(TakePlanningJob("late", "p")).answer
+        answer = run_exchange(one.registry, answer_job(planner, jobs[0], taken))
         Metastore(one.registry).run(f"DROP STREAM flights; {STREAM.format('flights')}")
         states.append(one.ask(answer).answer)
     assert [(each.state, each.attempts) for each in states] == [("waiting", 1), ("waiting", 2), ("refused", 2)]

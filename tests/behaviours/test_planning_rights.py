@@ -46,9 +46,13 @@ PLANNER = Access((AccessRule(("user:p",), with_included(["plan", "read"]), sourc
 PLANS = CallOptions(principal="user:p", access=PLANNER)
 
 
-@pytest.mark.parametrize("left_out", [None, 0, 1])
-def test_the_source_is_written_with_the_rights_of_who_sent_the_statement(one: Connection, left_out: int | None) -> None:
+@pytest.mark.parametrize("left_out", [None, 0, 1, "subjects"])
+def test_the_source_is_written_with_the_rights_of_who_sent_the_statement(
+    one: Connection, left_out: int | str | None
+) -> None:
     rules = tuple(each for place, each in enumerate(SENDER) if place != left_out)
+    if left_out == "subjects":
+        rules = (replace(SENDER[0], subjects=("other-*",)), SENDER[1])
     call = CallOptions(principal="user:a", access=Access(rules))
     if left_out == 0:
         with pytest.raises(Forbidden):

@@ -9,7 +9,7 @@ import pytest
 from treaty import connect_async
 from treaty.client.async_connection import run_exchange_async
 from treaty.core.messages.metastore import DEFINITION_COMMANDS, ListSources
-from treaty.core.messages.scripts import RunScript
+from treaty.core.messages.scripts import PreviewScript, RunScript
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
 from treaty.core.sources import Source
@@ -50,6 +50,38 @@ def test_servers_that_start_at_once_with_the_same_files_agree() -> None:
     done = start(project, project, project)
     assert all(len(steps) == 7 for steps in done)
     assert {step.split()[1] for steps in done for step in steps} == {"t", *(f"s{place}" for place in range(6))}
+
+
+class OutrunRegistry:
+    """A registry over which another server applies its project once, between the lists of rows and the dry run."""
+
+    def __init__(self, registry: AsyncRegistry, project: SqlProject) -> None:
+        self.registry, self.project, self.is_outrun = registry, project, False
+
+    async def ask(self, request: Request[Any], call: CallOptions = CALL) -> Reply[Any]:
+        if isinstance(request, PreviewScript) and not self.is_outrun:
+            self.is_outrun = True
+            await apply_project(self.registry, self.project, ProjectChoices(strict=True))
+        return await self.registry.ask(request, call)
+
+    async def close(self) -> None:
+        await self.registry.close()
+
+
+def test_a_start_whose_rows_another_server_writes_in_mid_plan_is_planned_again() -> None:
+    project = project_of(*(STREAM.format(f"s{place}") for place in range(3)), "CREATE TYPE t AS INT")
+
+    async def run() -> str:
+        async with connect_async("memory:") as connection:
+            outrun = OutrunRegistry(connection.registry, project)
+            try:
+                plan = await apply_project(outrun, project, ProjectChoices(strict=True))
+            except RefusedProjectError as refused:
+                return str(refused)
+            assert outrun.is_outrun
+            return f"{len(plan.changes)} changes"
+
+    assert asyncio.run(run()) == "0 changes"
 
 
 class KilledError(BaseException):
