@@ -273,6 +273,8 @@ def test_past_a_number_of_versions_more_is_said_to_be_found(tmp_path: Path, monk
         it.do(Register(Subject(".", f"s{at}"), as_draft({"id": "int"}, WORDS[at % 3], "PII", "AVRO")))
     bring_up_to_date(path, it)
     monkeypatch.setattr("treaty.web.index.lookup.LOOKED", 10)
+    monkeypatch.setattr("treaty.web.index.places.BLOCK", 3)
+    monkeypatch.setattr("treaty.web.index.plans.FEW", 0)
     rights = access("read", subjects=("s*5", "s*7", "s3"))
     for text in ("field:id", "s", "format:AVRO"):
         cut = find(path, text, rights, limit=2)
@@ -284,6 +286,49 @@ def test_past_a_number_of_versions_more_is_said_to_be_found(tmp_path: Path, monk
             if after < 0:
                 break
         assert sorted(seen) == ["s15", "s17", "s25", "s27", "s3", "s5", "s7"], text
+
+
+SEARCHES = (
+    "mail", "rs", "address", "a", "er field:inner", "subject:rs", "subject:e id", "subject:open type:int", "rs type:string", "type:int",
+    "kind:subject", "format:JSON rs", "context:.team er", "rs state:deleted", "state:deleted", "type:int state:deleted", "rs er",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_many_fit_is_found_as_what_few_fit(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search begins with what few versions fit; where many do, versions are looked at, the newest ones first, a range at a time."""
+    chance, it, path = random.Random(seed), new_bench(), tmp_path / "index"
+    grow(it, {}, chance, 30)
+    bring_up_to_date(path, it)
+    rights = (None, access("read", subjects=("open*", "users")), access("read", contexts=(".team",)))
+    questions = chance.sample([*product(SEARCHES, rights, (2, 100))], 30)
+    file = IndexFile(path)
+
+    def answers() -> list[tuple[object, ...]]:
+        results: list[tuple[object, ...]] = []
+        for text, who, limit in questions:
+            after, hits = -1, list[object]()
+            while True:
+                page = file.find(FindEntries(parse_terms(text), who, after, limit))
+                hits += page.hits
+                assert len({*hits}) == len(hits), text
+                if (after := page.last) < 0:
+                    break
+            results.append((text, limit, hits, page.count, {*page.facets}))
+        return results
+
+    expected = answers()
+    assert any(hits for _, _, hits, *_ in expected)
+    for few, schemas, rows, scanned in ((0, 0, 1, 200), (0, 100, 2, 200), (100, 0, 3, 3), (3, 3, 1, 200), (0, 0, 1, 1)):
+        monkeypatch.setattr("treaty.web.index.plans.FEW", few)
+        monkeypatch.setattr("treaty.web.index.plans.FEW_SCHEMAS", schemas)
+        monkeypatch.setattr("treaty.web.index.places.FIRST_ROWS", rows)
+        monkeypatch.setattr("treaty.web.index.lookup.ROWS_SCANNED", scanned)
+        if scanned > 3:
+            assert answers() == expected
+        else:  # each page ends early, and the next one goes on where it ended
+            assert [(text, hits) for text, _, hits, *_ in answers()] == [(text, hits) for text, _, hits, *_ in expected]
+    file.close()
 
 
 @pytest.mark.parametrize("format_", ["AVRO", "JSON"])

@@ -1,10 +1,14 @@
 """Questions that people come with: each is answered on a page, a few clicks from Home."""
 
+import re
 from itertools import pairwise
 
 from tests.pages.browser import PageBrowser, SeenPage
 from tests.pages.conftest import Tell
 from tests.pages.registry import add_query
+from tests.pages.test_query_pages import runner_that_says
+from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart
 from treaty.web.pages.column_readers import ColumnReaders
 from treaty.web.pages.page import ROWS
 from treaty.web.schemas.texts import show_text
@@ -17,7 +21,7 @@ def cells(page: SeenPage, column: str) -> dict[str, str]:
     table = next(part for part in page.html.split("<table")[1:] if f"<th>{column}</th>" in part).partition("</table>")[
         0
     ]
-    head, *rows = (row.split("<t")[1:] for row in table.split("<tr")[1:])
+    head, *rows = (re.split("<t(?=[hd][ >])", row)[1:] for row in table.split("<tr")[1:])
     at = next(place for place, cell in enumerate(head) if cell.startswith(f"h>{column}<"))
     return {text_of(row[0]): text_of(row[at]) for row in rows if len(row) > at}
 
@@ -36,6 +40,38 @@ def test_who_reads_this_field(tell: Tell) -> None:
         links = (await browser.see("source", name="mails")).links
         assert "source?name=orders" in links
         assert "schema?subject=orders-value&version=1" in (await browser.see("source", name="orders")).links
+
+    tell(story)
+
+
+def test_who_reads_this_field_and_when_it_last_did(tell: Tell) -> None:
+    status: dict[str, object] = {}
+
+    async def story(browser: PageBrowser) -> None:
+        await add_query(browser.registry)
+        orders = (await browser.registry.ask(DescribeSource("orders"))).answer.source
+        query = (await browser.registry.ask(DescribeSource("mails"))).answer.source
+        read = {"source": "orders", "generation": orders.generation, "columns": ["buyer.mail"]}
+        pages = "source?name=orders", "schema?subject=orders-value"
+        with runner_that_says(lambda: status) as address:
+            lease = (await browser.registry.ask(AcquireRunner("r1", "holder", address))).answer
+            part = QueryPart("mails", query.generation, "query")
+            await browser.registry.ask(AssignQueries("r1", lease.epoch, (part,)))
+            for reads, words in (
+                ([{**read, "rows": 12_345, "time": 1_764_400_000_000}], "mails 12,345 rows, last 2025-11-29 07:06 UTC"),
+                ([{**read, "rows": None, "time": 1_764_400_000_000}], "mails last 2025-11-29 07:06 UTC"),
+                ([{**read, "rows": 0, "time": 0}], "mails has read no row yet"),
+                ([{**read, "generation": orders.generation + 1, "rows": 7, "time": 0}], "mails"),
+                ([3, {"generation": -1}, {"rows": 1}], "mails"),
+                ("many", "mails"),
+            ):
+                status["queries"] = [{"part": "query", "generation": query.generation, "reads": reads}]
+                for page in pages:
+                    readers = cells(await browser.follow(page), "Read by")
+                    assert readers["buyer"] == words, (page, reads)
+                    assert readers["id"] == ""
+        for page in pages:
+            assert cells(await browser.follow(page), "Read by")["buyer"] == "mails", "the runner is gone"
 
     tell(story)
 

@@ -62,8 +62,6 @@ SEARCH_PAGE = 100
 """Hits in one page of a search."""
 SEARCH_COUNTED = 1_000
 """Hits of a search that are counted; a count and facets say that there are more."""
-SEARCH_SCANNED = 20_000
-"""Entries of the search index that one search reads, of those that the caller may read."""
 FAULTS = 20
 """Diagnostics reported for one schema; later ones appear once these are corrected."""
 FAULT_CHARACTERS = 2_000

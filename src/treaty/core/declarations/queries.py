@@ -35,7 +35,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     ),
     Operation(
         "search", find.Search, find.SearchResults, search.search, permissions.anything_at_all("read"),
-        ("NAME_LENGTH", "SEARCH_TERMS", "SEARCH_PAGE", "SEARCH_COUNTED", "SEARCH_SCANNED"),
+        ("NAME_LENGTH", "SEARCH_TERMS", "SEARCH_PAGE", "SEARCH_COUNTED"),
     ),
     Operation(
         "get-schema", q.GetSchema, a.SchemaFound, queries.get_schema, permissions.anywhere("read"),

@@ -4,23 +4,23 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
 from treaty.core.access.rights import Access
-from treaty.core.limits import SEARCH_COUNTED, SEARCH_SCANNED
+from treaty.core.limits import SEARCH_COUNTED
 from treaty.core.messages.search import FacetCount, SearchHit
 from treaty.core.names import Subject
 from treaty.core.refusals import Unavailable
 from treaty.core.schema_engine import EntriesFound, FindEntries
 from treaty.core.state.metastore.keys import key_of_name
+from treaty.web.index.places import VersionPlaces
 from treaty.web.index.plans import ROWS_SCANNED, SearchPlan, any_of, make_plan
 from treaty.web.index.readable_subjects import ReadableCache, ReadableSubjects
-from treaty.web.index.storage import as_token
+from treaty.web.index.storage import SUBJECTS, TOP, as_token, schema_of, subject_of
 from treaty.web.index.update import stamp_of, subjects_stamp
 
-SUBJECTS = (1 << 24) - 1
-"""The highest number of a subject in a place."""
 SOURCES_FROM = SUBJECTS
 """The place of the first source in the index. Places descend: subjects with the newest schemas come first, sources last."""
 FIELDS_SHOWN = 5
@@ -31,6 +31,8 @@ FACETS = 20
 """Values of one facet that are counted, the most frequent ones."""
 LOOKED = 1_500
 """Versions that are looked at to count further ones once the page is full; past them more is said to be found."""
+COUNTED_ROWS = 3_000
+"""Rows of the index that are passed over to count further versions once the page is full; past them more is said to be found."""
 _BUILDING = "the search index of this server is being built; try again in a few seconds"
 
 
@@ -106,34 +108,6 @@ class IndexRow(NamedTuple):
         return SearchHit(self.kind, name, self.number, self.schema_id, self.format, self.fields)
 
 
-def _subject_places(connection: sqlite3.Connection, plan: SearchPlan) -> Iterator[int]:
-    """Return the places of the versions that fit, the highest first: the number of the schema, and that of the subject below it."""
-    conditions = [plan.in_state, *plan.conditions]
-    values = list(plan.values)
-    tables, order = ["version"], "version.schema DESC, version.subject"
-    words = [value for each in plan.word_values for value in each]
-    if plan.match:  # what fits comes by place, as both indexes have it; most of it is a former version
-        tables, order = ["posting", f"version {plan.state_index}"], "posting.rowid DESC"
-        conditions = ["posting MATCH ?", "version.schema = posting.rowid", *conditions]
-        values.insert(0, " AND ".join(plan.match))
-        if words:
-            conditions.append(f"(version.schema, version.subject) IN ({plan.word_query})")
-            values += words
-    elif words:
-        tables = [f"({plan.word_query}) AS word", "version"]
-        conditions = ["version.schema = word.schema", "version.subject = word.subject", *conditions]
-        values = words + values
-    for name, key in (("schema", "version.schema"), ("subject", "version.subject")):
-        if any(condition.startswith(f"{name}.") for condition in plan.conditions):
-            tables.append(name)
-            conditions.append(f"{name}.id = {key}")
-    query = (
-        "SELECT (version.schema << 24) | (~version.subject & 16777215) "  # noqa: S608 (no text of a caller)
-        f"FROM {' CROSS JOIN '.join(tables)} WHERE {' AND '.join(conditions)} ORDER BY {order} LIMIT ?"
-    )
-    return (place for (place,) in connection.execute(query, (*values, ROWS_SCANNED)))
-
-
 def _source_rows(connection: sqlite3.Connection, plan: SearchPlan, access: Access | None) -> Iterator[IndexRow]:
     """Return the sources and queries that fit and that the caller may read."""
     if not plan.for_sources:
@@ -150,40 +124,64 @@ def _collect(
     connection: sqlite3.Connection, plan: SearchPlan, question: FindEntries, readable: ReadableSubjects, sequence: int
 ) -> EntriesFound:
     """Return a page of what the caller may read, and count all of it up to SEARCH_COUNTED."""
-    page: list[int] = []
-    counted: list[int] = []
-    looked, read, has_more = 0, 0, plan.is_partial
-    after = question.after if question.after >= 0 else 1 << 63
-    for place in _subject_places(connection, plan) if "subject" in plan.kinds else ():
-        looked += 1
-        is_full = len(page) > question.limit
-        if is_full and (len(counted) >= SEARCH_COUNTED or looked > LOOKED):
-            has_more = True
-            break
-        if not readable.has(SUBJECTS - (place & SUBJECTS)):
-            continue
-        read += 1
-        if read > SEARCH_SCANNED:
-            has_more = True
-            break
-        if len(counted) < SEARCH_COUNTED:
-            counted.append(place)
-        else:
-            has_more = True
-        if not is_full and place < after:
-            page.append(place)
+    places = VersionPlaces(connection, plan, ROWS_SCANNED)
+    after = question.after if question.after >= 0 else TOP
+    counted, end = _count(places, question.limit, readable) if "subject" in plan.kinds else ([], 0)
+    has_more = plan.is_partial or end > 0
+    page = [place for place in counted if place < after][: question.limit + 1]
+    if len(page) > question.limit:
+        end = 0
+    elif end > 0:
+        rest, end = _read_page(places, min(after, end), question.limit + 1 - len(page), readable)
+        page += rest
     sources = {row.place: row for row in _source_rows(connection, plan, question.access)}
-    fitting = [place for place in sources if place < after]
     room = SEARCH_COUNTED - len(counted)
-    has_more |= len(sources) > room or looked >= ROWS_SCANNED
-    shown = (page + fitting)[: question.limit]
-    last = shown[-1] if len(page) + len(fitting) > len(shown) else -1
-    rows = [sources.get(place) or _read_row(connection, plan, place) for place in shown]
-    fields = _find_fields(connection, plan, [place >> 24 for place in shown if place not in sources])
-    hits = tuple(row._replace(fields=row.fields or fields.get(row.place >> 24, ())).hit for row in rows)
+    has_more |= len(sources) > room
+    fitting = [place for place in sources if place < after] if end == 0 else []
+    shown_places = (page + fitting)[: question.limit]
+    last = shown_places[-1] if len(page) + len(fitting) > len(shown_places) else end or -1
+    rows = [sources.get(place) or _read_row(connection, plan, place) for place in shown_places]
+    fields = _find_fields(connection, plan, [schema_of(place) for place in shown_places if place not in sources])
+    hits = tuple(row._replace(fields=row.fields or fields.get(schema_of(row.place), ())).hit for row in rows)
     kinds = [row.kind for row in list(sources.values())[: max(0, room)]]
     facets = tuple(_count_facets(connection, counted, kinds))
     return EntriesFound(hits, len(counted) + len(kinds), has_more, facets, last, sequence)
+
+
+def _count(places: VersionPlaces, page: int, readable: ReadableSubjects) -> tuple[list[int], int]:
+    """Return the highest readable places, and the place below which none was looked at; 0 where all were.
+
+    There are at most SEARCH_COUNTED of them. Once they fill a page, no more than about LOOKED versions and COUNTED_ROWS rows are looked at.
+    """
+    counted: list[int] = []
+    looked, passed, end = 0, 0, TOP
+    for chosen in places.below(TOP):
+        if len(counted) > page and passed >= COUNTED_ROWS:
+            return counted, end
+        for block in chosen.blocks:
+            if len(counted) > page and looked >= LOOKED:
+                return counted, end
+            fitting = readable.select(block)
+            if len(counted) + len(fitting) > SEARCH_COUNTED:
+                counted += fitting[: SEARCH_COUNTED - len(counted)]
+                return counted, counted[-1]
+            counted += fitting
+            looked, end = looked + len(block), block[-1]
+        passed, end = passed + chosen.rows, chosen.low
+    return counted, end
+
+
+def _read_page(places: VersionPlaces, below: int, count: int, readable: ReadableSubjects) -> tuple[list[int], int]:
+    """Return so many readable places below one, and the place below which none was looked at; 0 where all were, or they are enough."""
+    page: list[int] = []
+    end = below
+    for chosen in places.below(below):
+        for block in chosen.blocks:
+            page += readable.select(block)
+            if len(page) >= count:
+                return page[:count], 0
+        end = chosen.low
+    return page, end
 
 
 READ = """SELECT subject.context, subject.name, version.number, schema.number, schema.format FROM version
@@ -193,7 +191,7 @@ READ = """SELECT subject.context, subject.name, version.number, schema.number, s
 
 def _read_row(connection: sqlite3.Connection, plan: SearchPlan, place: int) -> IndexRow:
     """Return what is answered of a version in a place."""
-    values = (place >> 24, SUBJECTS - (place & SUBJECTS))
+    values = (schema_of(place), subject_of(place))
     context, name, number, schema_id, format_ = connection.execute(READ + plan.in_state, values).fetchone()
     return IndexRow(place, "subject", context, name, number, schema_id, format_)
 
@@ -204,33 +202,31 @@ def _find_fields(
     """Return the names that were asked for and that the schemas of a page have, by their numbers; none for one that has too many."""
     if not schemas or not plan.fields:
         return {}
-    wanted, left = {number: list[str]() for number in schemas}, FIELD_ROWS
+    names_of, left = {number: list[str]() for number in schemas}, FIELD_ROWS
     query = "SELECT rowid FROM posting WHERE posting MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
     for name in dict.fromkeys(plan.fields):
-        for (number,) in connection.execute(query, (any_of([name]), min(wanted), max(wanted), max(0, left))):
+        for (number,) in connection.execute(query, (any_of([name]), min(names_of), max(names_of), max(0, left))):
             left -= 1
-            if number in wanted:
-                wanted[number].append(name)
-    return {number: tuple(sorted(names)) for number, names in wanted.items() if len(names) <= FIELDS_SHOWN}
+            if number in names_of:
+                names_of[number].append(name)
+    return {number: tuple(sorted(names)) for number, names in names_of.items() if len(names) <= FIELDS_SHOWN}
 
 
 def _count_facets(connection: sqlite3.Connection, places: Sequence[int], kinds: Sequence[str]) -> Iterator[FacetCount]:
     """Count formats, contexts, origins, tags and owners of versions in some places, and the kinds of all hits."""
-    schemas = Counter(place >> 24 for place in places)
-    subjects = Counter(SUBJECTS - (place & SUBJECTS) for place in places)
+    schemas, subjects = [*map(schema_of, places)], [*map(subject_of, places)]
     yield from _most_frequent("kind", Counter({"subject": len(places)}) + Counter(kinds))
-    for facets, query, counts in (
+    for facets, query, numbers in (
         (("format", "owner"), "SELECT id, format, owner FROM schema WHERE id", schemas),
         (("context", "origin"), "SELECT id, context, origin FROM subject WHERE id", subjects),
         (("tag",), "SELECT schema, name FROM tag WHERE schema", schemas),
     ):
-        values = [Counter[str]() for _ in facets]
-        marks = ",".join("?" * len(counts))
-        for number, *row in connection.execute(f"{query} IN ({marks})", list(counts)):
-            for value, column in zip(row, values, strict=True):
-                column[value] += counts[number]
-        for facet, column in zip(facets, values, strict=True):
-            yield from _most_frequent(facet, column)
+        rows = connection.execute(f"{query} IN ({','.join(map(str, numbers))})").fetchall()
+        times = Counter(numbers)
+        if len(times) < len(numbers):  # subjects share a schema, which counts for each of them
+            rows = [row for row in rows for _ in range(times[row[0]])]
+        for column, facet in enumerate(facets, 1):
+            yield from _most_frequent(facet, Counter(map(itemgetter(column), rows)))
 
 
 def _most_frequent(facet: str, values: Counter[str]) -> Iterator[FacetCount]:

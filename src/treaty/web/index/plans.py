@@ -3,9 +3,9 @@
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
-from treaty.core.limits import SEARCH_SCANNED
 from treaty.core.messages.search import SearchTerm
 from treaty.core.names import context_of
 from treaty.web.index.readable_subjects import ReadableSubjects
@@ -17,16 +17,54 @@ PARTS_SCANNED = 5_000
 """Names of fields that are looked at for one part of a name, those of schemas that the caller may not read among them."""
 ROWS_SCANNED = 200_000
 """Versions that a search, and the look at one part of a name, pass over, those that the caller may not read among them."""
+FEW = 1_000
+"""Subjects up to which they are listed for a condition; where more fit, each version is looked at whether it does."""
+FEW_SCHEMAS = 5_000
+"""Schemas up to which they are listed for a condition, former ones among them."""
+TRIGRAM = 3
+"""Characters of the shortest text that trigrams lead to."""
 LIKE = "name LIKE ? AND name LIKE ? ESCAPE '\\'"
 """Names with a part: trigrams are looked up without ESCAPE alone, by a pattern that fits some more."""
 NAMED = f"SELECT rowid FROM subject_like WHERE {LIKE} LIMIT ?"  # noqa: S608 (no text of a caller)
 """Subjects with a part of a name."""
-WORD = f"""SELECT schema, subject FROM version {{subject_index}} WHERE subject IN ({NAMED}) AND {{state}} UNION
-  SELECT schema, subject FROM version {{index}} WHERE {{state}} AND schema IN (SELECT rowid FROM posting WHERE posting MATCH ? LIMIT ?)"""  # noqa: S608 (no text of a caller)
-"""Versions of such subjects, and those whose schemas have such a field or a word of documentation."""
+MATCHING = "SELECT rowid FROM posting WHERE posting MATCH ? ORDER BY rowid DESC LIMIT ?"
+"""Schemas with a field, a type, a tag or a word of documentation."""
+SHORT = f"""SELECT name FROM part WHERE name = ? UNION
+  SELECT name FROM (SELECT name FROM part ORDER BY id LIMIT ?) WHERE {LIKE}"""  # noqa: S608 (no text of a caller)
+"""The name of a field that is a short text, and names with that part among the first ones: no trigram leads to them."""
 OWNERS = """SELECT version.subject FROM posting CROSS JOIN version ON version.schema = posting.rowid
   WHERE posting MATCH ? LIMIT ?"""
 """Subjects whose versions have such a field."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectNames:
+    """A part of the name of a subject, as a pattern of LIKE, and the subjects that have it; None where more than FEW do."""
+
+    pattern: str
+    numbers: tuple[int, ...] | None
+
+    @property
+    def size(self) -> int | None:
+        """How many subjects have it; None where more than FEW do."""
+        return None if self.numbers is None else len(self.numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class WordCondition:
+    """A word: a part of the name of a subject or of a field, or a word of documentation.
+
+    `match` is the full-text query of the last two, and `schemas` what fits it; None where more than FEW_SCHEMAS do.
+    """
+
+    names: SubjectNames
+    match: str
+    schemas: tuple[int, ...] | None
+
+    @property
+    def size(self) -> int | None:
+        """How many subjects and schemas have it; None where more than FEW or FEW_SCHEMAS do."""
+        return None if self.names.size is None or self.schemas is None else self.names.size + len(self.schemas)
 
 
 @dataclass(slots=True)
@@ -35,11 +73,14 @@ class SearchPlan:
 
     match: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
-    values: list[Any] = field(default_factory=list)
+    """Conditions of columns of `schema` or `subject`, with names of values."""
+    values: dict[str, Any] = field(default_factory=dict)
+    names: list[SubjectNames] = field(default_factory=list)
+    word_conditions: list[WordCondition] = field(default_factory=list)
+    match_size: int | None = None
+    """How many schemas the full-text query fits, where they are counted; None where they are not, or more than FEW_SCHEMAS."""
     state: str = "live"
     kinds: frozenset[str] = frozenset({"subject", "source", "query"})
-    word_values: list[tuple[Any, ...]] = field(default_factory=list)
-    """The values of WORD for each word."""
     words: list[str] = field(default_factory=list)
     """What names or columns of sources have to have; sources have nothing else."""
     for_sources: bool = True
@@ -49,21 +90,19 @@ class SearchPlan:
     """Whether a part of a name stands for more names than are looked for."""
 
     @property
-    def word_query(self) -> str:
-        """A query of the schemas and subjects of versions for which all words hold."""
-        subject_index = "INDEXED BY version_latest_of" if self.state == "live" else ""  # not all versions of each
-        word = WORD.format(state=self.in_state, index=self.state_index, subject_index=subject_index)
-        return " INTERSECT ".join(f"SELECT schema, subject FROM ({word})" for _ in self.word_values)  # noqa: S608 (no text of a caller)
-
-    @property
     def in_state(self) -> str:
         """The condition of the state of a version."""
         return "version.latest = 1" if self.state == "live" else "version.state = 'soft'"
 
     @property
     def state_index(self) -> str:
-        """What makes SQLite use the index of the latest live versions."""
-        return "INDEXED BY version_latest" if self.state == "live" else ""
+        """What makes SQLite use the index of the latest live versions, or that of the deleted ones."""
+        return "INDEXED BY version_latest" if self.state == "live" else "INDEXED BY version_soft"
+
+    @property
+    def subject_index(self) -> str:
+        """What makes SQLite look up the latest live versions of subjects, and not all versions of each."""
+        return "INDEXED BY version_latest_of" if self.state == "live" else "INDEXED BY version_subject"
 
 
 def make_plan(connection: sqlite3.Connection, terms: Sequence[SearchTerm], readable: ReadableSubjects) -> SearchPlan:
@@ -72,18 +111,24 @@ def make_plan(connection: sqlite3.Connection, terms: Sequence[SearchTerm], reada
     types = [as_token(term.value) for term in terms if term.name == "type"]
     fields = [term.value for term in terms if term.name == "field"]
     for value in fields:
-        found, is_partial = find_parts(connection, value, readable) if "*" in value else ([as_token(value)], False)
-        names = found or [as_token(value.replace("*", ""))]  # which no field has
+        parts, is_partial = find_parts(connection, value, readable) if "*" in value else ([as_token(value)], False)
+        names = parts or [as_token(value.replace("*", ""))]  # which no field has
         kinds = [f"{name}|{kind}" for name in names for kind in types] if types else names
         plan.match.append(any_of(kinds))
-        plan.fields += found
+        plan.fields += parts
         plan.is_partial |= is_partial
         plan.words.append(as_token(value.strip("*")))
     if types and not fields:
         plan.match += [any_of([f"|{kind}"]) for kind in types]
     plan.for_sources = not types
+    subjects = readable.list_few(FEW)
+    if subjects is not None:
+        plan.names.append(SubjectNames("%", subjects))
     for term in terms:
         _add_term(connection, plan, term, readable)
+    if plan.match and (plan.names or plan.word_conditions):  # else nothing is chosen by it
+        schemas = _few(connection.execute(MATCHING, (" AND ".join(plan.match), FEW_SCHEMAS + 1)), FEW_SCHEMAS)
+        plan.match_size = None if schemas is None else len(schemas)
     return plan
 
 
@@ -100,15 +145,14 @@ def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm
             plan.match.append(any_of([doc_token(value)]))
             plan.for_sources = False
         case "subject":
-            plan.conditions.append(f"version.subject IN ({NAMED})")
-            plan.values += [*_likes(f"*{value}*"), SEARCH_SCANNED]
+            plan.names.append(_find_subjects(connection, value))
             plan.for_sources = False
         case "format":
-            _add_condition(plan, "schema.format = ?", value.upper())
+            _add_condition(plan, "schema.format", value.upper())
         case "context":
-            _add_condition(plan, "subject.context = ?", "." if value == "." else context_of(value))
+            _add_condition(plan, "subject.context", "." if value == "." else context_of(value))
         case "origin":
-            _add_condition(plan, "subject.origin = ?", value.lower())
+            _add_condition(plan, "subject.origin", value.lower())
         case "state":
             plan.state = value.lower()
             plan.for_sources = plan.for_sources and plan.state == "live"
@@ -118,16 +162,32 @@ def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm
             parts, is_partial = find_parts(connection, f"*{value}*", readable)
             in_doc = any_of([doc_token(value)])
             match = f"{any_of(parts)} OR {in_doc}" if parts else in_doc
-            plan.word_values.append((*_likes(f"*{value}*"), SEARCH_SCANNED, match, SEARCH_SCANNED))
+            schemas = _few(connection.execute(MATCHING, (match, FEW_SCHEMAS + 1)), FEW_SCHEMAS)
+            plan.word_conditions.append(WordCondition(_find_subjects(connection, value), match, schemas))
             plan.words.append(as_token(value))
             plan.fields += parts
             plan.is_partial |= is_partial
 
 
-def _add_condition(plan: SearchPlan, condition: str, value: str) -> None:
-    plan.conditions.append(condition)
-    plan.values.append(value)
+def _add_condition(plan: SearchPlan, column: str, value: str) -> None:
+    name = f"value{len(plan.conditions)}"
+    plan.conditions.append(f"{column} = :{name}")
+    plan.values[name] = value
     plan.for_sources = False
+
+
+def _find_subjects(connection: sqlite3.Connection, value: str) -> SubjectNames:
+    """Return the subjects with a part of a name; of one too short for trigrams they are not listed."""
+    likes = _likes(f"*{value}*")
+    if len(value) < TRIGRAM:
+        return SubjectNames(likes[1], None)
+    return SubjectNames(likes[1], _few(connection.execute(NAMED, (*likes, FEW + 1)), FEW))
+
+
+def _few(rows: sqlite3.Cursor, most: int) -> tuple[int, ...] | None:
+    """Return numbers; None where there are more than so many."""
+    numbers = tuple(chain.from_iterable(rows.fetchall()))
+    return numbers if len(numbers) <= most else None
 
 
 def find_parts(connection: sqlite3.Connection, pattern: str, readable: ReadableSubjects) -> tuple[list[str], bool]:
@@ -136,13 +196,15 @@ def find_parts(connection: sqlite3.Connection, pattern: str, readable: ReadableS
     Names that only schemas have which the caller may not read are left out, and so are those of no version.
     """
     token = "*".join(map(as_token, pattern.split("*")))
+    plain = token.replace("*", "")
+    values: tuple[str | int, ...] = (*_likes(token), PARTS_SCANNED)
     query = f"SELECT name FROM part_like WHERE {LIKE} LIMIT ?"  # noqa: S608 (no text of a caller)
-    if len(token.replace("*", "")) < 3:  # too short for trigrams
-        query = f"SELECT name FROM part WHERE {LIKE} LIMIT ?"  # noqa: S608 (no text of a caller)
+    is_short = len(plain) < TRIGRAM
+    if is_short:  # too short for trigrams
+        query, values = SHORT, (plain, PARTS_SCANNED, *_likes(token))
     parts: list[str] = []
-    names, rows = 0, 0
-    for (name,) in connection.execute(query, (*_likes(token), PARTS_SCANNED)):
-        names += 1
+    rows, listed = 0, connection.execute(query, values).fetchall()
+    for (name,) in listed:
         for (owner,) in connection.execute(OWNERS, (any_of([name]), ROWS_SCANNED - rows)):
             rows += 1
             if readable.has(owner):
@@ -152,7 +214,9 @@ def find_parts(connection: sqlite3.Connection, pattern: str, readable: ReadableS
             return parts[:PARTS], True
         if rows >= ROWS_SCANNED:
             return parts, True
-    return parts, names >= PARTS_SCANNED
+    if is_short:
+        listed = connection.execute("SELECT 1 FROM part LIMIT ?", (PARTS_SCANNED,)).fetchall()
+    return parts, len(listed) >= PARTS_SCANNED
 
 
 def _likes(pattern: str) -> tuple[str, str]:

@@ -2,15 +2,20 @@
 
 import sqlite3
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import compress
 
 from treaty.core.access.rights import Access
 from treaty.core.names import Subject
+from treaty.web.index.storage import subject_of
 
 ACCESSES = 64
 """Accesses whose readable subjects are remembered; principals with the same rules share one, and another file of rights makes new ones."""
-SUBJECT = "SELECT context, name, private FROM subject WHERE id = ?"
-UNKNOWN, NO, YES = 0, 1, 2
+SUBJECTS = "SELECT id, context, name, private FROM subject WHERE id IN"
+NO, YES, UNKNOWN = 0, 1, 2
+LEARNED = 250
+"""Subjects about which one search finds out beforehand whether they may be read."""
 
 
 @dataclass(slots=True)
@@ -25,20 +30,61 @@ class ReadableSubjects:
         """Return whether the subject may be read."""
         if self.access is None:
             return True
-        if number >= len(self.known):
-            self.known.extend(bytes(number + 1 - len(self.known) + len(self.known) // 8))
-        answer = self.known[number]
-        if answer == UNKNOWN:
-            answer = self.known[number] = YES if self._may_read(number) else NO
-        return answer == YES
+        self._extend(number)
+        if self.known[number] == UNKNOWN:
+            self.learn((number,))
+        return self.known[number] == YES
 
-    def _may_read(self, number: int) -> bool:
-        row = self.connection.execute(SUBJECT, (number,)).fetchone()
-        if row is None or self.access is None:
-            return False
-        context, name, private = row
-        subject = Subject(context, name)
-        return self.access.may("read", subject) and (not private or self.access.may("read", subject, private=True))
+    def select(self, places: list[int]) -> list[int]:
+        """Return the places whose subjects may be read."""
+        if self.access is None:
+            return places
+        numbers = [*map(subject_of, places)]
+        self._extend(max(numbers, default=0))
+        answers = [self.known[number] for number in numbers]
+        if UNKNOWN in answers:
+            self.learn(numbers)
+            answers = [self.known[number] for number in numbers]
+        return [*compress(places, answers)]
+
+    def list_few(self, most: int) -> tuple[int, ...] | None:
+        """Return all subjects that may be read; None where more than `most` may be, or that is not known yet.
+
+        Each call finds out about LEARNED more subjects, so that a caller who may read few of very many does not wait for all at once.
+        """
+        if self.access is None:
+            return None
+        highest = self.connection.execute("SELECT max(id) FROM subject").fetchone()[0] or 0
+        self._extend(highest)
+        first = self.known.find(UNKNOWN, 1)
+        if first >= 0:
+            self.learn(range(first, min(first + LEARNED, highest + 1)))
+        if self.known.count(YES) > most or self.known.find(UNKNOWN, 1) >= 0:
+            return None
+        numbers, at = list[int](), self.known.find(YES)
+        while at >= 0:
+            numbers.append(at)
+            at = self.known.find(YES, at + 1)
+        return tuple(numbers)
+
+    def _extend(self, number: int) -> None:
+        """Make room for the answer about a subject."""
+        if number >= len(self.known):
+            self.known.extend(bytes([UNKNOWN]) * (number + 1 - len(self.known)))
+
+    def learn(self, numbers: Iterable[int]) -> None:
+        """Find out which of some subjects, that there is room for, may be read, with one question for all that are not known."""
+        if self.access is None:
+            return
+        unknown = {number for number in numbers if self.known[number] == UNKNOWN}
+        for number in unknown:
+            self.known[number] = NO
+        marks = ",".join("?" * len(unknown))
+        for number, context, name, private in self.connection.execute(f"{SUBJECTS} ({marks})", (*unknown,)):
+            subject = Subject(context, name)
+            is_readable = self.access.may("read", subject)
+            if is_readable and (not private or self.access.may("read", subject, private=True)):
+                self.known[number] = YES
 
 
 class ReadableCache:
@@ -56,8 +102,8 @@ class ReadableCache:
             self._stamp = stamp
         if access is None:
             return ReadableSubjects(connection, None)
-        known = self._known.setdefault(access, bytearray())
+        answers = self._known.setdefault(access, bytearray())
         self._known.move_to_end(access)
         if len(self._known) > ACCESSES:
             self._known.popitem(last=False)
-        return ReadableSubjects(connection, access, known)
+        return ReadableSubjects(connection, access, answers)

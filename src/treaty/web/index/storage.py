@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-FORMAT = "4"
+FORMAT = "5"
 NEEDED = (3, 35, 0)
 """The first SQLite with all that is used: trigrams came with 3.34, RETURNING with 3.35."""
 _ODD = re.compile(r"[^\w.]|[\u0300-\u036f]")
@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS version (
   schema INTEGER NOT NULL, subject INTEGER NOT NULL, number INTEGER NOT NULL, state TEXT NOT NULL, latest INTEGER NOT NULL,
   PRIMARY KEY (schema, subject, number, state)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS version_latest ON version (schema) WHERE latest = 1;
+CREATE INDEX IF NOT EXISTS version_soft ON version (schema) WHERE state = 'soft';
 CREATE INDEX IF NOT EXISTS version_subject ON version (subject);
 CREATE INDEX IF NOT EXISTS version_latest_of ON version (subject) WHERE latest = 1;
 CREATE VIRTUAL TABLE IF NOT EXISTS posting USING fts5(
@@ -43,6 +44,22 @@ CREATE TABLE IF NOT EXISTS part (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQ
 CREATE VIRTUAL TABLE IF NOT EXISTS part_like USING fts5(name, content='part', content_rowid='id', columnsize=0, tokenize='trigram', detail=none);
 CREATE TABLE IF NOT EXISTS source (key TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, columns TEXT NOT NULL) WITHOUT ROWID;
 """
+
+
+SUBJECTS = (1 << 24) - 1
+"""The highest number of a subject in a place."""
+TOP = 1 << 62
+"""A place above all others."""
+
+
+def schema_of(place: int) -> int:
+    """Return the number of the schema in a place."""
+    return place >> 24
+
+
+def subject_of(place: int) -> int:
+    """Return the number of the subject in a place."""
+    return SUBJECTS - (place & SUBJECTS)
 
 
 def is_supported() -> bool:

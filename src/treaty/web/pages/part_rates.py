@@ -14,6 +14,25 @@ RUNNERS_ASKED = 8
 """Runners that a page asks, all at the same time."""
 REASONS = 10
 """Reasons of bad rows that are shown, the most frequent ones."""
+READS = 100
+"""Sources of one query whose rows are read from the status of a runner."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCount:
+    """How many rows of a source, by its generation, a query has read since its runner took it, and when the last one.
+
+    `rows` is None where the runner does not count them; `time` is in milliseconds since 1970, 0: it has read none.
+    """
+
+    generation: int
+    rows: int | None
+    time: int
+
+    def __add__(self, other: "ReadCount") -> "ReadCount":
+        """Return the rows of both, and the later time."""
+        rows = None if self.rows is None or other.rows is None else self.rows + other.rows
+        return ReadCount(self.generation, rows, max(self.time, other.time))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +46,8 @@ class PartRates:
     batch_ms: int
     bad: tuple[tuple[str, int], ...]
     """Bad rows by reason, the most frequent first."""
+    reads: tuple[ReadCount, ...] = ()
+    """The sources that it reads."""
 
     @property
     def words(self) -> str:
@@ -71,11 +92,24 @@ def read_rates(body: bytes) -> Iterator[tuple[tuple[int, str], PartRates]]:
             continue
         bad = part.get("bad")
         counts = {name: _count(bad, name) or 0 for name in bad} if isinstance(bad, dict) else {}
-        most = sorted(((name, count) for name, count in counts.items() if count), key=lambda pair: (-pair[1], pair[0]))
+        reasons = [(name, count) for name, count in counts.items() if count]
+        reasons.sort(key=lambda pair: (-pair[1], pair[0]))
         names = ("generation", "rows_in", "rows_out", "batches", "batch_ms")
         generation, rows_in, rows_out, batches, batch_ms = (_count(part, name) or 0 for name in names)
         lag = _count(part, "lag_records")
-        yield (generation, part["part"]), PartRates(rows_in, rows_out, lag, batches, batch_ms, tuple(most[:REASONS]))
+        rates = PartRates(rows_in, rows_out, lag, batches, batch_ms, tuple(reasons[:REASONS]), _read_reads(part))
+        yield (generation, part["part"]), rates
+
+
+def _read_reads(part: Mapping[str, Any]) -> tuple[ReadCount, ...]:
+    """Return what a part says of the sources that it reads, at most READS of them."""
+    reads = part.get("reads")
+    listed = [read for read in (reads[:READS] if isinstance(reads, list) else ()) if isinstance(read, dict)]
+    return tuple(
+        ReadCount(generation, _count(read, "rows"), _count(read, "time") or 0)
+        for read in listed
+        if (generation := _count(read, "generation")) is not None
+    )
 
 
 def _count(members: Mapping[str, Any], name: str) -> int | None:

@@ -1,6 +1,5 @@
 """Sources and named types of the metastore, with their queries: lists, and a page for each."""
 
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -19,14 +18,13 @@ from treaty.core.messages.query_feed import FedQuery, FedRunner, ListQueries
 from treaty.core.refusals import Denied, NotFound, NotOffered, Refusal
 from treaty.core.sources import BAD, QUERY, RUNNING, Incarnation, Source, SourcePart
 from treaty.core.state.metastore.keys import key_of_name
-from treaty.web.pages.column_readers import find_column_readers
+from treaty.web.pages.column_readers import find_column_readers, key_before
 from treaty.web.pages.page import ROWS, PageError, PageRequest, WebPage
 from treaty.web.pages.part_rates import PartRates, Rates, ask_rates
 from treaty.web.pages.subject import pin_place
 from treaty.web.pages.templates import link_to, link_to_use, mark_all_unseen, status_link
 from treaty.web.schemas.texts import show_text
 
-BEFORE_SURROGATES = 0xD7FF
 KINDS = ("", "STREAM", "TABLE")
 NO_RATES: Rates = MappingProxyType({})
 
@@ -94,10 +92,7 @@ async def find_states(request: PageRequest, source: Source) -> list[RunState]:
     if source.query is None and not source.origin:
         return []
     key = key_of_name(source.name)
-    place = ord(key[-1]) - 1
-    place = BEFORE_SURROGATES if 0xD800 <= place <= 0xDFFF else place
-    before = f"{key[:-1]}{chr(place)}{chr(sys.maxunicode)}"  # right before the key, so that a page begins with it
-    feed = await request.ask_or_none(ListQueries(after=before, limit=1), Denied, NotFound, NotOffered)
+    feed = await request.ask_or_none(ListQueries(after=key_before(source), limit=1), Denied, NotFound, NotOffered)
     first = await request.ask_or_none(ListQueries(limit=1), Denied, NotFound, NotOffered)
     runners = {runner.name: runner for runner in (first.runners if first else ())}
     queries = [fed for fed in (feed.queries if feed else ()) if key_of_name(fed.source.name) == key]

@@ -1,0 +1,148 @@
+"""Where the versions that fit a search are: a query of SQLite for one range of schemas after the other, the newest first.
+
+What begins the query is what fits the fewest: the full-text query, or parts of names that few subjects have. Everything
+else is looked at row by row. So a search that nearly everything fits ends once its page is full, and reads no more.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from treaty.web.index.plans import SearchPlan, SubjectNames, WordCondition
+from treaty.web.index.storage import SUBJECTS, schema_of
+
+FIRST_ROWS = 250
+"""Rows of the first range that is looked at; each following one has twice as many."""
+MOST_ROWS = 32_000
+"""Rows of the largest range."""
+BLOCK = 250
+"""Places that are read at a time."""
+PLACE = f"(version.schema << 24) | (~version.subject & {SUBJECTS})"
+"""The place of a version: the number of its schema, and that of its subject below it. Places descend in an answer."""
+
+
+class PlaceRange(NamedTuple):
+    """The places of one range of schemas, the highest first, some at a time, and at most how many rows are passed over for them.
+
+    All places from `low` on are among them, or were in ranges before; 0: no range follows.
+    """
+
+    blocks: Iterator[list[int]]
+    rows: int
+    low: int
+
+
+class _PlaceQuery(NamedTuple):
+    """The parts of a query whose first table is what fits the fewest.
+
+    `column` of `rows` is what its ranges are counted by; empty: there is one range.
+    """
+
+    tables: str
+    conditions: tuple[str, ...]
+    order: str
+    rows: str = ""
+    column: str = ""
+
+
+class VersionPlaces:
+    """The places of the versions that fit a plan."""
+
+    def __init__(self, connection: sqlite3.Connection, plan: SearchPlan, most: int) -> None:
+        """Choose what the query begins with. At most `most` rows are passed over."""
+        self._connection = connection
+        self._most = most
+        self._values: dict[str, Any] = {"match": " AND ".join(plan.match)}
+        query = self._choose(plan)
+        joined = "".join(f" CROSS JOIN {name} ON {name}.id = version.{name}" for name in self._joined(plan))
+        conditions = " AND ".join((*query.conditions, plan.in_state, f"({PLACE}) < :below", *self._conditions))
+        distinct = "" if plan.state == "live" else "DISTINCT"  # a schema may have been deleted from a subject twice
+        self._text = f"SELECT {distinct} {PLACE} FROM {query.tables}{joined} WHERE {conditions} ORDER BY {query.order}"  # noqa: S608 (no text of a caller)
+        self._bound = ""
+        if query.rows:
+            self._bound = (
+                f"SELECT {query.column} FROM {query.rows} <= :high ORDER BY {query.column} DESC LIMIT 1 OFFSET :rows"  # noqa: S608 (no text of a caller)
+            )
+
+    def below(self, place: int) -> Iterator[PlaceRange]:
+        """Yield ranges of places below a place, the highest ones first, until all were yielded or `most` rows passed over."""
+        high, rows, passed = schema_of(place), FIRST_ROWS, 0
+        while passed < self._most:
+            values = {**self._values, "below": place, "high": high, "rows": rows}
+            bound = self._connection.execute(self._bound, values).fetchone() if self._bound else None
+            values["low"] = 0 if bound is None else bound[0]
+            yield PlaceRange(_read_blocks(self._connection.execute(self._text, values)), rows, values["low"] << 24)
+            if bound is None:
+                return
+            high, rows, passed = values["low"] - 1, min(2 * rows, MOST_ROWS), passed + rows
+
+    # --------------------------------------------------------------------------------------------------- the query
+
+    def _choose(self, plan: SearchPlan) -> _PlaceQuery:
+        """Return what the query begins with; the conditions of all else are put down."""
+        self._conditions = list(plan.conditions)
+        self._values |= plan.values
+        parts: list[SubjectNames | WordCondition] = [*plan.names, *plan.word_conditions]
+        listed = [part for part in parts if part.size is not None]
+        few = min(listed, key=lambda part: part.size or 0, default=None)
+        for number, part in enumerate(parts):
+            if part is not few:
+                self._conditions.append(self._fits(part, number))
+        if few is not None and (plan.match_size is None or (few.size or 0) <= plan.match_size):
+            if plan.match:
+                self._conditions.append(_HAS_MATCH)
+            return self._begin_with_few(plan, few)
+        if few is not None:
+            self._conditions.append(self._fits(few, len(parts)))
+        if plan.match:
+            tables, ranged = f"posting CROSS JOIN version {plan.state_index}", "posting.rowid BETWEEN :low AND :high"
+            conditions = ("posting MATCH :match", ranged, "version.schema = posting.rowid")
+            return _PlaceQuery(
+                tables, conditions, "posting.rowid DESC", "posting WHERE posting MATCH :match AND rowid", "rowid"
+            )
+        tables, rows = f"version {plan.state_index}", f"version {plan.state_index} WHERE {plan.in_state} AND schema"
+        return _PlaceQuery(tables, (_RANGED,), "version.schema DESC, version.subject", rows, "schema")
+
+    def _begin_with_few(self, plan: SearchPlan, few: SubjectNames | WordCondition) -> _PlaceQuery:
+        """Return a query that begins with the versions of few subjects, and those of few schemas that have a word."""
+        columns, names = "schema, subject, latest, state", few if isinstance(few, SubjectNames) else few.names
+        chosen = f"SELECT {columns} FROM version {plan.subject_index} WHERE {plan.in_state} AND subject IN ({_list(names.numbers)})"  # noqa: S608 (numbers)
+        if isinstance(few, WordCondition):
+            chosen += f" UNION SELECT {columns} FROM version {plan.state_index} WHERE {plan.in_state} AND schema IN ({_list(few.schemas)})"  # noqa: S608 (numbers)
+        return _PlaceQuery(f"({chosen}) AS version", (_RANGED,), "version.schema DESC, version.subject")
+
+    def _fits(self, part: SubjectNames | WordCondition, number: int) -> str:
+        """Return the condition that a version fits a part of a name or a word, whose values are put down."""
+        names = part if isinstance(part, SubjectNames) else part.names
+        if names.numbers is None:
+            self._values[f"name{number}"] = names.pattern
+            condition = f"subject.name LIKE :name{number} ESCAPE '\\'"
+        else:
+            condition = f"version.subject IN ({_list(names.numbers)})"
+        if isinstance(part, SubjectNames):
+            return condition
+        if part.schemas is not None:
+            return f"({condition} OR version.schema IN ({_list(part.schemas)}))"
+        self._values[f"word{number}"] = part.match
+        words = f"SELECT rowid FROM posting WHERE posting MATCH :word{number} AND rowid BETWEEN :low AND :high"  # noqa: S608
+        return f"({condition} OR version.schema IN ({words}))"
+
+    def _joined(self, plan: SearchPlan) -> Iterator[str]:
+        """Return the tables that conditions are about."""
+        for name in ("schema", "subject"):
+            if any(f"{name}." in condition.replace(f"version.{name}", "") for condition in self._conditions):
+                yield name
+
+
+def _read_blocks(rows: sqlite3.Cursor) -> Iterator[list[int]]:
+    while block := [place for (place,) in rows.fetchmany(BLOCK)]:
+        yield block
+
+
+_RANGED = "version.schema BETWEEN :low AND :high"
+_HAS_MATCH = "EXISTS (SELECT 1 FROM posting WHERE posting MATCH :match AND rowid = version.schema)"
+
+
+def _list(numbers: Sequence[int] | None) -> str:
+    """Return numbers as a list of SQL; NULL, which equals nothing, without any: an empty list has no plan with INDEXED BY."""
+    return ",".join(map(str, numbers or ())) or "NULL"
