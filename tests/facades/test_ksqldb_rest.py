@@ -28,7 +28,7 @@ TEXT = {"type": "STRING", "fields": None, "memberSchema": None}
 
 @pytest.fixture(scope="module")
 def http() -> Iterator[httpx2.Client]:
-    with served("memory:") as running, httpx2.Client(base_url=running.url) as client:
+    with served("memory:") as running, httpx2.Client(base_url=running.url, timeout=60) as client:
         yield client
 
 
@@ -88,6 +88,33 @@ def test_types_tables_and_topics_have_their_shapes(http: httpx2.Client) -> None:
     assert [one["name"] for one in extended["sourceDescriptions"]] == ["PEOPLE"]
     (properties,) = done(http, "show properties;")
     assert "KAFKA_TOPIC" in [one["name"] for one in properties["properties"]]
+
+
+def test_the_status_of_a_command_is_what_rows_show(http: httpx2.Client) -> None:
+    def status(command: str) -> tuple[int, str]:
+        got = http.get(f"/status/{command}")
+        return got.status_code, got.json().get("status") or got.json()["message"]
+
+    created = done(http, f"{STREAM.format('kept2')} CREATE TYPE kind2 AS INT;")
+    for one in created:
+        assert status(one["commandId"])[0] == 200
+    assert http.get("/status/stream/`KEPT2`/create").json() == {
+        "status": "SUCCESS", "message": "KEPT2 is there", "queryId": "",
+    }  # fmt: skip
+    for command, words in (
+        ("stream/KEPT2/drop", "KEPT2 is there"),
+        ("table/KEPT2/create", "KEPT2 is a stream"),
+        ("stream/NOBODY/create", "there is no stream or table NOBODY"),
+        ("query/KEPT2/pause", "is to be RUNNING"),
+        ("type/NOBODY/create", "there is no type"),
+        ("terminate/CSAS_X_7/execute", "no statement here"),
+    ):
+        code, message = status(command)
+        assert (code, words in message) == (404, True), (command, message)
+    for one in done(http, "DROP STREAM kept2; DROP TYPE kind2;"):
+        assert status(one["commandId"]) == (200, "SUCCESS")
+    assert status("stream/KEPT2/create")[0] == 404
+    assert http.get("/status/stream/KEPT2").json()["error_code"] == 40400
 
 
 def test_statements_before_an_error_stay_and_are_in_its_entities(http: httpx2.Client) -> None:

@@ -1,6 +1,7 @@
 """Heads of requests: requests for another protocol, cut anywhere, and those that no server may act on."""
 
 import asyncio
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from uvicorn.server import ServerState
 from tests.facades.peers import PLAIN, running
 from treaty.api.network.caching_protocol import make_protocol
 from treaty.api.network.hosts import AllowedHosts
+from treaty.api.network.http2_refusal import PREFACE
 from treaty.api.response_cache import ResponseCache
 
 JAVA = (
@@ -226,6 +228,43 @@ def test_a_head_that_no_server_may_act_on_is_refused_and_the_connection_closed(n
     behind = asyncio.run(story(before=True))  # an answer to the second would be taken for the first one's
     assert behind.startswith(b"HTTP/1.1 200 OK")
     assert behind.count(b"HTTP/1.1 ") == 1
+
+
+def read_frames(data: bytes) -> list[tuple[int, int, bytes]]:
+    """Kind, stream and payload of each frame of HTTP/2."""
+    frames = []
+    while data:
+        size = int.from_bytes(data[:3], "big")
+        frames.append((data[3], int.from_bytes(data[5:9], "big"), data[9 : 9 + size]))
+        data = data[9 + size :]
+    return frames
+
+
+FRAMES = b"\0\0\0\4" + bytes(5)
+"""The settings that a client of HTTP/2 begins with."""
+POST = b"\0\0\1\1\4\0\0\0\3\x83"
+"""The headers of a request on stream 3, which is not over."""
+BODY = b"\0\0\2\0\1\0\0\0\3{}"
+
+
+@pytest.mark.parametrize("rest", [FRAMES + POST + BODY, FRAMES + POST + b"\0\xff\xff\0\0\0\0\0\3" + bytes(70_000)])
+def test_a_client_that_begins_with_http2_gets_the_reason_in_that_protocol(rest: bytes) -> None:
+    async def story() -> bytes:
+        async with running() as server:
+            peer = await server.connect()
+            for part in (PREFACE, rest[:20], rest[20:]):
+                peer.writer.write(part)
+                await asyncio.sleep(0)
+            answer = await asyncio.wait_for(peer.reader.read(), 20)
+            await peer.close()
+            assert not server.member.asked
+            return answer
+
+    settings, headers, data, ended = read_frames(asyncio.run(story()))
+    assert settings == (4, 0, b"")
+    assert (headers[:2], headers[2][:5]) == ((1, 3), b"\x08\x03505")
+    assert (data[:2], "speaks HTTP/1.1" in json.loads(data[2])["message"]) == ((0, 3), True)
+    assert (ended[:2], ended[2][:8]) == ((7, 0), b"\0\0\0\3\0\0\0\x0d"), "HTTP_1_1_REQUIRED of RFC 9113 7"
 
 
 def test_a_bad_body_behind_other_requests_ends_the_connection_behind_their_answers() -> None:

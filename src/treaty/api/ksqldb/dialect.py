@@ -27,14 +27,15 @@ def make_ksqldb_dialect(
 
     def read_request(head: RequestHead) -> KsqlExchange:
         _refuse_other_media(head)
-        return KsqlExchange(head.open_registry(), head.http, _choose_media(head.http), destination, on_records)
+        media = _choose_media(head.http)
+        return KsqlExchange(head.open_registry(), head.http, media, destination, on_records, head.values)
 
     return HttpDialect(
         ROUTES,
         read_request,
         _print_answer,
         _print_error,
-        prefixes=tuple(path.encode() for path in TABLE),
+        prefixes=tuple(path.partition("/{}")[0].encode() for path in TABLE),
         failures=(KsqlStatementError,),
     )
 

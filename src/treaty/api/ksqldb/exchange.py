@@ -15,6 +15,7 @@ from treaty.api.ksqldb.answers import answer_question, is_question
 from treaty.api.ksqldb.bodies import KsqlEntity, KsqlStatementsBody
 from treaty.api.ksqldb.entities import entity, has_query, query_id, status_entity
 from treaty.api.ksqldb.errors import QUERY_RULE, RESULT_RULE, KsqlStatementError
+from treaty.api.ksqldb.status import find_status
 from treaty.client.async_connection import run_exchange_async
 from treaty.core.column_types.tokens import print_text
 from treaty.core.limits import REQUEST_BYTES
@@ -85,6 +86,8 @@ class KsqlExchange:
     """What takes the records of INSERT."""
     on_records: ReportRecords | None = None
     """Gets what these statements came to."""
+    values: tuple[str, ...] = ()
+    """Open segments of the path, decoded."""
 
     async def body(self) -> KsqlStatementsBody:
         """Read the body. Raises `Invalid` where it is not JSON of this kind."""
@@ -112,6 +115,13 @@ async def check_health(x: KsqlExchange) -> object:
     except Unavailable:
         healthy = False
     return {"isHealthy": healthy, "details": {"metastore": {"isHealthy": healthy}}}
+
+
+async def get_status(x: KsqlExchange) -> object:
+    """The status of a command by its id, as `POST /ksql` gives it. A statement is done when its answer is there, so the status is `SUCCESS`
+    while streams, tables and types are as it left them, and 404 where they are not.
+    """
+    return await find_status(x.registry, *x.values)
 
 
 async def post_statements(x: KsqlExchange) -> list[KsqlEntity]:

@@ -1,6 +1,6 @@
 """The routes of ksqlDB's REST interface."""
 
-from treaty.api.dialects.description import ApiAnswer, ApiDescription, ApiOperation, Schema, Table
+from treaty.api.dialects.description import ApiAnswer, ApiDescription, ApiOperation, ApiParameter, Schema, Table
 from treaty.api.dialects.router import build_routes
 from treaty.api.ksqldb import exchange as x
 from treaty.api.ksqldb.bodies import KsqlErrorBody, KsqlStatementsBody
@@ -18,6 +18,12 @@ def _object(**members: Schema) -> Schema:
 
 _INFO = _object(KsqlServerInfo=_object(version=_TEXT, kafkaClusterId=_TEXT, ksqlServiceId=_TEXT, serverStatus=_TEXT))
 _HEALTH = _object(isHealthy=_BOOLEAN, details={"type": "object"})
+_STATUS = _object(status=_TEXT, message=_TEXT, queryId=_TEXT)
+_COMMAND_ID = (
+    ApiParameter("kind", "What was changed", example="stream", choices=("stream", "table", "type", "query")),
+    ApiParameter("name", "Its name, with or without back quotes", example="ORDERS"),
+    ApiParameter("action", "How it was changed", example="create", choices=("create", "alter", "drop", "undrop", "pause", "resume")),
+)  # fmt: skip
 _WARNINGS: Schema = {"type": "array", "items": _object(message=_TEXT)}
 _ENTITIES: Schema = {
     "type": "array",
@@ -37,6 +43,9 @@ _QUERY = {"POST": ApiOperation(x.refuse_query, "ksqldb", _REFUSED)}
 TABLE: Table = {
     "/info": {"GET": ApiOperation(x.get_info, "ksqldb", ApiAnswer("The server", whole=_INFO))},
     "/healthcheck": {"GET": ApiOperation(x.check_health, "ksqldb", ApiAnswer("The health", whole=_HEALTH))},
+    "/status/{}/{}/{}": {
+        "GET": ApiOperation(x.get_status, "ksqldb", ApiAnswer("The status", whole=_STATUS), _COMMAND_ID, errors=(404,))
+    },
     "/ksql": {
         "POST": ApiOperation(
             x.post_statements,
@@ -63,6 +72,7 @@ DESCRIPTION = ApiDescription(
     {"@type": "statement_error", "error_code": 40001, "message": "There is no stream or table ORDERS"},
     {
         400: "The body or a statement is not taken; the message says why, and what does the same here",
+        404: "No stream, table or type shows what the command comes to; the message says why",
         417: "What ASSERT says does not hold",
         503: "No planner, or the log can't be reached; nothing was written",
     },

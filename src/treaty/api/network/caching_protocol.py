@@ -15,6 +15,7 @@ from treaty.api.errors import refuse_connection
 from treaty.api.network.addresses import network_of
 from treaty.api.network.connections import ConnectionTable
 from treaty.api.network.descriptors import count_sent, is_closed
+from treaty.api.network.http2_refusal import PREFACE, Http2Refusal
 from treaty.api.network.request_heads import (
     RefusedHeadError,
     head_without_upgrade,
@@ -65,6 +66,8 @@ class CachingProtocol(HttpToolsProtocol):
     """What bytes are refused with that the parser gives up."""
     has_ended = False
     """No more requests are read: one was refused, or asked for a tunnel."""
+    http2: Http2Refusal | None = None
+    """The client has begun with HTTP/2."""
     is_upgrading = False
     """The present message asks for another protocol; it is read once more without that."""
     opened = 0.0
@@ -242,12 +245,18 @@ class CachingProtocol(HttpToolsProtocol):
         A chunk counts in full where it holds one message alone, the one of that number.
         """
         if self.has_ended:
+            self._refuse_http2(data)
             return
         self.chunk = len(data)
         self._unset_keepalive_if_required()
         try:
             self._parse(data)
         except httptools.HttpParserError as failure:
+            if data.startswith(PREFACE) and not self.is_answering():
+                self.http2 = Http2Refusal()
+                self.has_ended = True
+                self._refuse_http2(data)
+                return
             self._refuse(refused_version("") if "HTTP version" in str(failure) else self.refusing)
             return
         if self.at_rest or self.waiting < 0:
@@ -258,6 +267,13 @@ class CachingProtocol(HttpToolsProtocol):
             self._refuse(TOO_LARGE)
         elif self.url and lacks_version(data, self.parser.get_method() + b" " + self.url):
             self._refuse(refused_version("0.9"))  # the parser would wait for headers, which such a request has not
+
+    def _refuse_http2(self, data: bytes) -> None:
+        """Answer a client that has begun with HTTP/2 once its first request is there."""
+        answer = None if self.http2 is None or self.transport.is_closing() else self.http2.take(data)
+        if answer is not None:
+            self.transport.write(answer)
+            self.transport.close()
 
     def _parse(self, data: bytes) -> None:
         """Feed the parser. It leaves HTTP behind a request for another protocol; we don't, and feed a new one."""
