@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ from pyspark.errors import PySparkException
 from treaty.cli.metastore.queries.watch import read_status
 from treaty.client.settings import ClientSettings
 from treaty.core.refusals import NotPermitted, Unavailable
+from treaty.core.sources import Source, SourceColumn, SourcePart
 from treaty.metastore.sql.script import parse_script
 from treaty.spark.planner.service import jobs
 from treaty.spark.runner.kafka_source import SourceMissingError, SourceNotRunnableError
 from treaty.spark.runner.replays.readers import name_batch
+from treaty.spark.runner.row_order import FILE, ID, ORDER, list_used_parts
 from treaty.spark.runner.service.failures import ATTEMPTS, describe_failure
 from treaty.spark.runner.service.follower import FEED_SECONDS
 from treaty.spark.runner.service.http_status import find_public_host
@@ -73,6 +76,16 @@ def test_a_runner_that_listens_everywhere_is_asked_by_the_name_of_its_machine() 
 def test_what_is_no_runner_is_told_from_one(body: bytes) -> None:
     with pytest.raises(ValueError, match=r"no runner|Expecting value"):
         read_status(body)
+
+
+def test_what_nobody_reads_of_a_record_is_not_carried_through_its_decoding() -> None:
+    flights = Source("STREAM", "flights", "", (SourceColumn("id", "BIGINT"),), 7, value=SourcePart("AVRO"))
+    assert list_used_parts(flights, (), keeps_order=False) == frozenset()
+    assert list_used_parts(flights, ("_topic", "_schema_id"), keeps_order=True) == {FILE, ID, ORDER}
+    keyed = replace(flights, key=SourcePart("KAFKA"), value=SourcePart("AVRO", framing="header"))
+    assert list_used_parts(keyed, (), keeps_order=False) == {"key", "headers"}
+    traced = replace(flights, columns=(*flights.columns, SourceColumn("trace", "BINARY", role="header", header="trace")))
+    assert list_used_parts(traced, ("_timestamp",), keeps_order=False) == {"headers", "timestamp"}
 
 
 STATE_ROWS = re.compile(r"^\| `([A-Z]+)` \| (.+?) \| (.+?) \| `(.+)` \|$", re.MULTILINE)

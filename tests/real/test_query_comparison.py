@@ -1,18 +1,25 @@
 """EXPLAIN REPLACE COMPARE: the running query and the new one over the same records, and which rows differ."""
 
 import os
+import random
+from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.real.query_places import FLIGHTS, MORE, ROWS, Place
+from treaty.core.limits import COMPARE_ROWS
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.refusals import Invalid
 from treaty.metastore import Metastore, PlanningOptions
+from treaty.metastore.compared_results import ONLY_OLD, RowCounts
 from treaty.spark.planner.service.statements import StatementPlanner
 from treaty.spark.runner.query_comparison import BatchComparer
+from treaty.spark.runner.row_differences import compare_frames
 
 pytestmark = pytest.mark.jvm
 LATE = "STREAM late WITH (CONNECTOR = 'delta', PATH = 'tables/late') AS SELECT id, carrier, delay{} FROM STREAM flights WHERE {}"
@@ -95,6 +102,40 @@ def test_rows_that_differ_are_counted_and_shown_and_nothing_is_written(place: Pl
     first_only = "FROM '2023-11-14T22:13:20Z' TO '2023-11-14T23:13:20Z'"
     assert counts(compare(metastore, LATE.format("", "delay > 10"), first_only)) == (2, 2, 2, 0, 0, 0)
     assert (list_files(place.root), place.registry.ask(DescribeSource("delays")).answer.source) == before
+
+
+KINDS = "id BIGINT, code INT, text STRING, at TIMESTAMP, share DOUBLE"
+
+
+def draw_row(dice: random.Random) -> tuple[Any, ...]:
+    """A row that has nulls in any place, and is likely to be drawn again."""
+    cells = (dice.randrange(3), dice.randrange(3), dice.choice("ab"), datetime(2026, 1, 1), dice.choice([0.5, 1.0]))  # noqa: DTZ001 (the session's zone)
+    return tuple(None if dice.random() < 0.4 else one for one in cells)
+
+
+@pytest.mark.parametrize("changes", [0, 1, 40])
+@pytest.mark.parametrize("buckets", [3, 16_384])
+def test_rows_without_a_key_are_counted_as_a_list_of_them_is(spark: SparkSession, buckets: int, changes: int) -> None:
+    dice = random.Random(f"{buckets} {changes}")
+    old = [draw_row(dice) for _ in range(300)]
+    new = [*old[changes:], *(draw_row(dice) for _ in range(changes))]
+    if changes == 1:  # a null in another place
+        old[0], new[-1] = (7, None, None, None, None), (None, 7, None, None, None)
+    dice.shuffle(new)
+    olds, news = Counter(old), Counter(new)
+    frames = [spark.createDataFrame(rows, KINDS) for rows in (old, new)]
+    differences = compare_frames(frames[0], frames[1], (), buckets)
+    only_old, only_new = (olds - news).total(), (news - olds).total()
+    assert differences.counts == RowCounts(300, 300, (olds & news).total(), only_old, only_new, 0)
+    assert len([one for one in differences.sample if one.kind == ONLY_OLD]) == min(len(olds - news), COMPARE_ROWS)
+    assert (changes == 0) == (differences.sample == ())
+
+
+def test_lists_of_lists_are_told_apart(spark: SparkSession) -> None:
+    kind = "parts ARRAY<ARRAY<INT>>"
+    old, new = ([([[1], [2]],)], [([[1, 2]],)])
+    differences = compare_frames(spark.createDataFrame(old, kind), spark.createDataFrame(new, kind), ())
+    assert differences.counts == RowCounts(1, 1, 0, 1, 1, 0)
 
 
 def test_versions_of_tables_are_read_and_what_has_no_range_is_refused(place: Place) -> None:

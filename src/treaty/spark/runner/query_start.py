@@ -135,7 +135,10 @@ class QueryStarter:
         for setting, value in (*query.plan.settings, *RESTRICTED.items(), *self.settings.items()):
             session.conf.set(setting, value)
         start = dict(source.properties).get("START", "")
-        opener = SourceOpener(session, self.registry, self.root, run.counts_unknown, self.clusters, start)
+        key = key_of(source)
+        opener = SourceOpener(
+            session, self.registry, self.root, run.counts_unknown, self.clusters, start, keeps_order=bool(key)
+        )
         words = list_words(query.plan.body)
         reads = [(read, self.find_upstream(source, read)) for read in query.plan.reads]
         if any(is_read_by_batch(upstream, read.mode) for read, upstream in reads):
@@ -146,7 +149,6 @@ class QueryStarter:
             frame = self._open(opener, upstream, streaming=upstream.kind == STREAM, words=words)
             frame.drop(ORDER).createOrReplaceTempView(print_name(read.spelling or upstream.name))
         result = session.sql(query.plan.body)
-        key = key_of(source)
         sink = self.open_sink(source, result, key, on_bad=run.on_bad)
         rows = propagate_order(result) if key else result
         decoding = describe_decoding(self.registry, opener, [upstream for _, upstream in reads])

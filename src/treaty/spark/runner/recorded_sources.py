@@ -25,6 +25,8 @@ from treaty.spark.runner.kafka_source import PARTITIONS_OF, RecordedOffsets, Sou
 from treaty.spark.runner.row_order import ORDER
 from treaty.spark.runner.source_frames import BAD, BAD_OF, SourceOpener, count_rows, expand_columns, settle
 
+KEPT_PLAN = "LogicalRDD"
+"""What the plan of rows is called that are kept as they are, row by row: columns of a cache take as much work as decoding them again."""
 ARRIVED = "_treaty_arrived"
 """When a row came: the time of its file in ms, and of a topic the share of its partition, from 0 to `COMPARE_BATCHES` - 1."""
 
@@ -59,7 +61,9 @@ class RecordedSource:
 
     def close(self) -> None:
         """Forget the rows that were kept."""
-        self.rows.unpersist()
+        plan = self.rows._jdf.queryExecution().logical()  # noqa: SLF001 (pyspark forgets such rows once nobody names them)
+        if plan.getClass().getSimpleName() == KEPT_PLAN:
+            plan.rdd().unpersist(False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,8 @@ class SourceRecorder:
         if source.connector == "delta":
             return self._record_table(source, columns)
         offsets = record_offsets(source, self.opener.clusters, self.compared) if source.connector == "kafka" else ()
-        opener = replace(self.opener, recorded=self.compared, offsets=offsets)
+        is_ordered = self.keeps_order or self.keeps_arrival
+        opener = replace(self.opener, recorded=self.compared, offsets=offsets, keeps_order=is_ordered)
         properties = dict(source.properties)
         names = list_deduplicated(source)
         words = {word for plan in self.plans for word in list_words(plan.body)}
@@ -94,8 +99,7 @@ class SourceRecorder:
         pseudo = [one.name for one in list_pseudo_columns(source.columns, words)]
         kept = [*_list_needed(source, self.plans, words), *pseudo]
         more = [name for name, keeps in ((ORDER, self.keeps_order), (ARRIVED, self.keeps_arrival)) if keeps]
-        kept_rows = rows.select(*map(print_name, kept), *more).persist()
-        observed = _run_observed(kept_rows)
+        kept_rows, observed = _keep_rows(rows.select(*map(print_name, kept), *more))
         counted = observed.get(f"{PARTITIONS_OF}{source.generation}", {})
         ranges = tuple(_describe_offsets(source, offsets, counted)) or (
             f"the files of {source.place} from {self.compared.start} to {self.compared.end}",
@@ -143,17 +147,16 @@ def _share_of(offsets: Sequence[RecordedOffsets]) -> Column:
     return reduce(lambda rest, one: F.when(one[0], one[1]).otherwise(rest), shares, F.lit(0)).cast("long")
 
 
-def _run_observed(rows: DataFrame) -> Mapping[str, Mapping[str, Any]]:
-    """Read the rows that are to be kept, and return what was counted of them."""
-    counted = rows.agg(F.count(F.lit(1)))
-    counted.collect()
-    metrics = counted._jdf.queryExecution().observedMetrics()  # noqa: SLF001 (pyspark shows them of streams alone)
+def _keep_rows(rows: DataFrame) -> tuple[DataFrame, Mapping[str, Mapping[str, Any]]]:
+    """Read rows and keep them, in memory and then on the disks of the executors; return them, and what was counted of them."""
+    kept_rows = rows.localCheckpoint()
+    metrics = rows._jdf.queryExecution().observedMetrics()  # noqa: SLF001 (pyspark shows them of streams alone)
     names = metrics.keysIterator()
     observed: dict[str, Mapping[str, Any]] = {}
     while names.hasNext():
         name = names.next()
         observed[name] = json.loads(metrics.apply(name).json())
-    return observed
+    return kept_rows, observed
 
 
 def _describe_offsets(source: Source, offsets: Sequence[RecordedOffsets], counted: Mapping[str, Any]) -> Iterator[str]:

@@ -1,7 +1,12 @@
-"""How two frames differ: rows in one alone, rows of one key that differ, the columns at fault, counts and a sample."""
+"""How two frames differ: rows in one alone, rows of one key that differ, the columns at fault, counts and a sample.
+
+Rows without a key go into buckets by a hash first, and the hashes of a bucket are summed: where count and sums of both frames are the same, its rows
+are. So rows that are equal are not moved between tasks, and not sorted. The hash has 64 bits and begins with a random number.
+"""
 
 import json
 import re
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +27,9 @@ KINDS = {ONLY_OLD: "only_old", ONLY_NEW: "only_new", DIFFERS: "differing"}
 """By kind of a row, the column that counts it."""
 VALUE_CHARACTERS = 200
 """Characters of a value that are shown; the rest is cut off."""
+BUCKETS = 16_384
+"""Into so many parts rows without a key are put by their hashes; those of the parts that differ are compared one by one."""
+BUCKET, HASH, LOW, HIGH = "bucket", "hash", "low", "high"
 DIGITS = re.compile(r'"\\u0000([^"]*)"')
 """A number with a point in JSON, which no float of Python is made of."""
 JSON_OPTIONS = {"ignoreNullFields": "false"}
@@ -48,8 +56,8 @@ class ComparedColumn:
     is_retyped: bool = False
 
 
-def compare_frames(old: DataFrame, new: DataFrame, key: Sequence[str]) -> FrameDifferences:
-    """Return how the rows of two frames differ. Each frame is run once.
+def compare_frames(old: DataFrame, new: DataFrame, key: Sequence[str], buckets: int = BUCKETS) -> FrameDifferences:
+    """Return how the rows of two frames differ. Each frame is run once; without a key once more where they differ.
 
     With a key (columns of both) rows of one key are compared column by column; without one equal rows are counted. Columns of one frame alone are left out.
     """
@@ -62,10 +70,13 @@ def compare_frames(old: DataFrame, new: DataFrame, key: Sequence[str]) -> FrameD
     keys = {lower_name(name) for name in key}
     identity = [one for one in columns if not keys or lower_name(one.old) in keys]
     rest = [one for one in columns if one not in identity]
-    both = _select_side(old, identity, rest, is_new=False).unionByName(_select_side(new, identity, rest, is_new=True))
-    compared = _compare(both, [one.new for one in rest], has_key=bool(keys)).persist()
+    sides = (_select_side(old, identity, rest, is_new=False), _select_side(new, identity, rest, is_new=True))
+    equal = 0
+    if not keys and can_sum_rows(sides[0].schema[ROW].dataType):
+        sides, equal = leave_equal_buckets(sides, buckets)
+    compared = _compare(sides[0].unionByName(sides[1]), [one.new for one in rest], has_key=bool(keys)).persist()
     try:
-        counts, faults, repeated = _count(compared, [one.new for one in rest], has_key=bool(keys))
+        counts, faults, repeated = _count(compared, [one.new for one in rest], equal, has_key=bool(keys))
         numbers = {ONLY_OLD: counts.only_old, ONLY_NEW: counts.only_new, DIFFERS: counts.differing}
         sample = tuple(
             row for kind in (DIFFERS, ONLY_OLD, ONLY_NEW) if numbers[kind] for row in _sample(compared, kind)
@@ -108,15 +119,55 @@ def _has_map(kind: DataType) -> bool:
     return isinstance(kind, MapType) or kind.typeName() == "variant"
 
 
+def can_sum_rows(row: DataType) -> bool:
+    """Whether the hash of a row tells it from others: a hash passes over nulls, and over where a list within a list ends."""
+    assert isinstance(row, StructType)
+    return not any(isinstance(one.dataType, ArrayType | StructType | MapType) for one in row.fields)
+
+
+def leave_equal_buckets(sides: tuple[DataFrame, DataFrame], buckets: int) -> tuple[tuple[DataFrame, DataFrame], int]:
+    """Return the rows of two sides in buckets that are not the same in both, and the number of rows of each in those that are."""
+    row = sides[0].schema[ROW].dataType
+    assert isinstance(row, StructType)
+    cells = [F.col(f"{ROW}.{print_name(name)}") for name in row.fieldNames()]
+    salt = F.lit(secrets.randbits(62))
+    row_hash = F.xxhash64(salt, *(part for cell in cells for part in (cell.isNull(), cell)))
+    bucket = F.pmod(F.col(HASH), F.lit(buckets)).cast("int")
+    low, high = F.col(HASH).bitwiseAND(F.lit(2**32 - 1)), F.shiftrightunsigned(HASH, 32)
+
+    def sum_buckets(side: DataFrame, sign: int) -> DataFrame:
+        hashed = side.select(row_hash.alias(HASH)).select(bucket.alias(BUCKET), low.alias(LOW), high.alias(HIGH))
+        sums = {name: F.sum(name) * sign for name in (LOW, HIGH)}
+        numbers = (F.count(F.lit(1)) * int(sign > 0)).alias(OLDS), (F.count(F.lit(1)) * int(sign < 0)).alias(NEWS)
+        return hashed.groupBy(BUCKET).agg(*numbers, *(one.alias(name) for name, one in sums.items()))
+
+    both = sum_buckets(sides[0], 1).union(sum_buckets(sides[1], -1)).groupBy(BUCKET)
+    summed = both.agg(*(F.sum(name).alias(name) for name in (OLDS, NEWS, LOW, HIGH)))
+    is_same = (F.col(OLDS) == F.col(NEWS)) & (F.col(LOW) == 0) & (F.col(HIGH) == 0)
+    equal, unequal = summed.agg(
+        F.sum(F.when(is_same, F.col(OLDS))), F.collect_list(F.when(~is_same, F.col(BUCKET)))
+    ).collect()[0]
+    flags = bytearray(buckets)
+    for number in unequal:
+        flags[number] = 1
+    place = F.pmod(row_hash, F.lit(buckets)).cast("int") + 1
+    # Where all is equal nothing is left to look at, and Spark runs nothing.
+    is_unequal = F.substring(F.lit(bytes(flags)), place, F.lit(1)) == F.lit(b"\x01") if unequal else F.lit(False)
+    return (sides[0].where(is_unequal), sides[1].where(is_unequal)), int(equal or 0)
+
+
 def _compare(both: DataFrame, names: Sequence[str], *, has_key: bool) -> DataFrame:
     """A row for each key, or each distinct row: counts by kind, and of one that is not equal the columns at fault and both sides as JSON."""
     is_new = F.col(SIDE)
+    # A record among the aggregates lets Spark sort the rows; where the rows are their keys, numbers are enough.
+    firsts = {OLD: F.first(F.when(~is_new, F.col(REST)), ignorenulls=True), NEW: F.first(F.when(is_new, F.col(REST)), ignorenulls=True)}  # fmt: skip
     grouped = both.groupBy(ROW).agg(
         F.sum((~is_new).cast("long")).alias(OLDS),
         F.sum(is_new.cast("long")).alias(NEWS),
-        F.first(F.when(~is_new, F.col(REST)), ignorenulls=True).alias(OLD),
-        F.first(F.when(is_new, F.col(REST)), ignorenulls=True).alias(NEW),
+        *(one.alias(name) for name, one in firsts.items() if names),
     )
+    if not names:
+        grouped = grouped.withColumns(dict.fromkeys(firsts, F.struct(F.lit(0).alias(NOTHING))))
     olds, news = F.col(OLDS), F.col(NEWS)
     in_both = (olds > 0) & (news > 0)
     paths = [(name, F.col(f"{OLD}.{print_name(name)}"), F.col(f"{NEW}.{print_name(name)}")) for name in names]
@@ -144,8 +195,9 @@ def _compare(both: DataFrame, names: Sequence[str], *, has_key: bool) -> DataFra
 
 
 def _count(
-    compared: DataFrame, names: Sequence[str], *, has_key: bool
+    compared: DataFrame, names: Sequence[str], equal: int, *, has_key: bool
 ) -> tuple[RowCounts, tuple[tuple[str, int], ...], int]:
+    """The counts, the columns at fault, and the keys that are there more than once; so many `equal` rows of both were left out before."""
     parts = (OLDS, NEWS, EQUAL, "only_old", "only_new", "differing")
     repeated = F.sum(((F.col(OLDS) > 1) | (F.col(NEWS) > 1)).cast("long"))
     faults = [F.sum(F.array_contains(FAULTS, name).cast("long")) for name in names]
@@ -153,7 +205,9 @@ def _count(
     numbers = [int(one or 0) for one in row]
     at_fault = [(name, number) for name, number in zip(names, numbers[len(parts) + 1 :], strict=True) if number]
     at_fault.sort(key=lambda one: -one[1])
-    return RowCounts(*numbers[: len(parts)]), tuple(at_fault), numbers[len(parts)] if has_key else 0
+    olds, news, equals, *others = numbers[: len(parts)]
+    counts = RowCounts(olds + equal, news + equal, equals + equal, *others)
+    return counts, tuple(at_fault), numbers[len(parts)] if has_key else 0
 
 
 def _sample(compared: DataFrame, kind: str) -> list[ComparedRow]:

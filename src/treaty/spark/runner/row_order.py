@@ -1,23 +1,75 @@
-"""The order of the rows of a batch: which of two rows with one key is the later one.
+"""The parts of a record beside its value, and the order of the rows of a batch: which of two rows with one key is the later one.
 
 A row of a source carries its place below the columns that a body sees. `propagate_order` leads it through the body to the result, so that a
 table keeps the last row of each key.
 """
 
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from treaty.core.column_types.tokens import print_name
+from treaty.core.sources import Source
+from treaty.spark.planner.pseudo_columns import HEADERS, PSEUDO_TYPES
 
 ORDER = "_treaty_order"
 """The place of a row: the time of its file in ms, the path, and what comes first in the file."""
-
-
+RECORDS = f"key BINARY, value BINARY, headers {HEADERS}, timestamp TIMESTAMP"
+"""Columns of the files of a source."""
+FILE, PLACE, ID, PARTITION = "_treaty_file", "_treaty_place", "_treaty_id", "_treaty_partition"
+PLACES: Mapping[str, str] = {
+    "_topic": FILE,
+    "_partition": PARTITION,
+    "_offset": PLACE,
+    "_timestamp": "timestamp",
+    "_headers": "headers",
+    "_schema_id": ID,
+}
+"""The parts of a record that pseudo-columns show, by their names."""
+RECORD_PARTS = frozenset(("key", ORDER, *PLACES.values()))
+"""All parts of a record but its value."""
 NUMBERED = "_treaty_numbered"
 DELETED = "_treaty_deleted"
 """Whether a change of a table deletes the row of its key."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFrame:
+    """Records of a source with their order, and the expressions over them: its columns, its pseudo-columns by name, the code of a bad
+    record (null for a good one), why it is bad, and whether it deletes the row of its key.
+    """
+
+    frame: DataFrame
+    columns: Sequence[Column]
+    pseudo: Mapping[str, Column]
+    code: Column
+    why: Column
+    deleted: Column
+
+
+def list_used_parts(source: Source, pseudo: Collection[str], *, keeps_order: bool) -> frozenset[str]:
+    """Return the parts of a record, beside its value, that the rows of a source are made of.
+
+    `pseudo` are the pseudo-columns that are read. A part that a step of Spark does not name makes no work, but steps are chosen by the number of columns.
+    """
+    used = {PLACES[name] for name in pseudo} | ({ORDER} if keeps_order else set())
+    if source.key is not None:
+        used.add("key")
+    halves = (one for one in (source.key, source.value) if one is not None)
+    if any(one.framing == "header" for one in halves) or any(one.role == "header" for one in source.columns):
+        used.add("headers")
+    return frozenset(used)
+
+
+def list_pseudo_parts(places: Mapping[str, str]) -> dict[str, Column]:
+    """Return all pseudo-columns, from the columns that have them; null where there is none."""
+    return {
+        name: F.col(places[name]).cast(kind) if name in places else F.lit(None).cast(kind)
+        for name, kind in PSEUDO_TYPES.items()
+    }
 
 
 def place_of_record() -> Column:

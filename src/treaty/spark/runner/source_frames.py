@@ -27,7 +27,7 @@ from treaty.plan.value import DecodePlan
 from treaty.spark.decode import ERROR_TYPE, decode
 from treaty.spark.lake import iceberg
 from treaty.spark.lake.table import LakeTable, is_missing
-from treaty.spark.planner.pseudo_columns import HEADERS, PSEUDO_TYPES, list_pseudo_columns
+from treaty.spark.planner.pseudo_columns import list_pseudo_columns
 from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.data_roots import DataRoot, find_folder
 from treaty.spark.runner.kafka_source import (
@@ -43,32 +43,31 @@ from treaty.spark.runner.kafka_source import (
     refuse_other_key,
     refuse_start,
 )
-from treaty.spark.runner.row_order import DELETED, ORDER, keep_last, place_of_line, place_of_record
+from treaty.spark.runner.row_order import (
+    DELETED,
+    FILE,
+    ID,
+    ORDER,
+    PARTITION,
+    PLACE,
+    PLACES,
+    RECORD_PARTS,
+    RECORDS,
+    RecordFrame,
+    keep_last,
+    list_pseudo_parts,
+    list_used_parts,
+    place_of_line,
+    place_of_record,
+)
 from treaty.spark.runner.sinks import require_format
 
-RECORDS = f"key BINARY, value BINARY, headers {HEADERS}, timestamp TIMESTAMP"
-"""Columns of the files of a source."""
 CORRUPT, LINE, BAD, WHY = "_treaty_corrupt", "_treaty_line", "_treaty_bad", "_treaty_why"
 NO_LINE = "the line is no JSON object with the columns of the source"
-FILE, PLACE, ID, PARTITION = "_treaty_file", "_treaty_place", "_treaty_id", "_treaty_partition"
 BAD_OF = "bad_"
 """Bad rows are counted under this and their code."""
 UNKNOWN = "TREATY_UNKNOWN_ID"
 """What the error of a batch begins with that has a schema id which the registry does not know."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordFrame:
-    """Records of a source with their order, and the expressions over them: its columns, its pseudo-columns by name, the code of a bad
-    record (null for a good one), why it is bad, and whether it deletes the row of its key.
-    """
-
-    frame: DataFrame
-    columns: Sequence[Column]
-    pseudo: Mapping[str, Column]
-    code: Column
-    why: Column
-    deleted: Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +86,8 @@ class SourceOpener:
     """Of which time the files are that are read; None: all."""
     offsets: Sequence[RecordedOffsets] = ()
     """Which records of a topic are read; empty: all."""
+    keeps_order: bool = True
+    """Whether rows of a stream have `ORDER`; those of a table do."""
     plans: dict[str, DecodePlan] = field(default_factory=dict)
     """The plans by which records are decoded, by `name_plan`. What is not there when it is needed is made, and kept here."""
 
@@ -109,26 +110,28 @@ class SourceOpener:
             )
         if source.connector == "iceberg":
             return self._open_iceberg(source, streaming=streaming)
-        frame = self.mark(source, columns=columns, words=words, streaming=streaming)
+        opener = self if streaming else replace(self, keeps_order=source.kind != STREAM)
+        frame = opener.mark(source, columns=columns, words=words, streaming=streaming)
         counted = frame.observe(name_counts(source.generation), *count_rows()) if streaming else frame
         good = counted.where(F.col(BAD).isNull()).drop(BAD)
         if streaming:
             return good.drop(DELETED) if source.kind == STREAM else good
-        settled = settle(source, good)
-        return settled.drop(ORDER) if source.kind == STREAM else settled
+        return settle(source, good)
 
     def mark(
         self, source: Source, *, columns: tuple[SourceColumn, ...], words: Collection[str] = (), streaming: bool = False
     ) -> DataFrame:
-        """Return all records of a topic or of files, with the columns `BAD` (the code of one that can't be decoded), `DELETED` and `ORDER`."""
-        records = self._read(source, columns, streaming=streaming)
+        """Return all records of a topic or of files, with the columns `BAD` (the code of one that can't be decoded), `DELETED` and, if kept, `ORDER`."""
+        keeps_order = self.keeps_order or source.kind != STREAM
         pseudo = list_pseudo_columns(source.columns, words)
+        used = list_used_parts(source, [one.name for one in pseudo], keeps_order=keeps_order)
+        records = self._read(source, columns, used, streaming=streaming)
         return records.frame.select(
             *records.columns,
             *(records.pseudo[one.name].alias(one.name) for one in pseudo),
             records.code.alias(BAD),
             records.deleted.alias(DELETED),
-            ORDER,
+            *([ORDER] if keeps_order else []),
         )
 
     def open_bad(self, source: Source, columns: tuple[SourceColumn, ...], bad: Source) -> DataFrame:
@@ -145,10 +148,12 @@ class SourceOpener:
             *(cells.get(one.name, F.col(f"{WHY}.{one.name}")).cast(one.type).alias(one.name) for one in bad.columns)
         )
 
-    def _read(self, source: Source, columns: tuple[SourceColumn, ...], *, streaming: bool) -> RecordFrame:
-        """The records of a source; of a stream those that are no tombstones."""
+    def _read(
+        self, source: Source, columns: tuple[SourceColumn, ...], used: frozenset[str] = RECORD_PARTS, *, streaming: bool
+    ) -> RecordFrame:
+        """The records of a source; of a stream those that are no tombstones. `used` are the parts of a record that something is made of."""
         if source.connector == "kafka":
-            return self._decode(source, columns, self._open_topic(source, streaming=streaming))
+            return self._decode(source, columns, self._open_topic(source, streaming=streaming), used)
         if source.connector != "files":
             message = f"{source.name} is on {source.connector}, and a runner reads topics, files, Delta and Iceberg tables: CONNECTOR = 'files'"
             raise SourceNotRunnableError(message)
@@ -158,7 +163,7 @@ class SourceOpener:
             )
         if source.value is not None and source.value.framing == "none":
             return self._read_lines(source, columns, streaming=streaming)
-        return self._decode(source, columns, self._open_files(source, streaming=streaming))
+        return self._decode(source, columns, self._open_files(source, streaming=streaming), used)
 
     def folder(self, source: Source) -> str:
         """Return the folder of a source; bad rows have one by the generation. Raises `SourceNotRunnableError` for one outside of the root."""
@@ -250,7 +255,7 @@ class SourceOpener:
             keys = [F.col(f"{LINE}.{print_name(one.name)}").isNull() for one in columns if one.role == "key"]
             is_bad = F.when(code.isNull(), reduce(or_, keys, F.lit(False)))
             code, why = refuse(is_bad, NULL_KEY, code, why, payload=F.col("value").cast("binary"))
-        return RecordFrame(frame, own, _list_pseudo({"_topic": FILE}), code, why, F.lit(False))
+        return RecordFrame(frame, own, list_pseudo_parts({"_topic": FILE}), code, why, F.lit(False))
 
     def _open_files(self, source: Source, *, streaming: bool) -> DataFrame:
         """The records of files, with their places."""
@@ -277,27 +282,28 @@ class SourceOpener:
         order = F.struct(F.col("partition").alias("p0"), F.col("offset").alias("p1"))
         return frame.select("key", "value", "headers", "timestamp", *places, order.alias(ORDER))
 
-    def _decode(self, source: Source, columns: tuple[SourceColumn, ...], records: DataFrame) -> RecordFrame:
+    def _decode(
+        self, source: Source, columns: tuple[SourceColumn, ...], records: DataFrame, used: frozenset[str] = RECORD_PARTS
+    ) -> RecordFrame:
+        records = records.drop(*(RECORD_PARTS - used))
         frame = records.where(F.col("value").isNotNull()) if source.kind == STREAM else records
         sides: list[str] = []
         for side, part in (("key", source.key), ("value", source.value)):
             if part is not None and part.pin is not None:
-                frame = decode(frame, self._plan(source, side, part), column=side, names=_names(side), part=side)
+                names = _names(side) if ID in used else replace(_names(side), schema_id="")
+                frame = decode(frame, self._plan(source, side, part), column=side, names=names, part=side)
                 sides.append(_names(side).error)
         selected = [_select(frame, one, source).cast(one.type).alias(one.name) for one in columns]
         code, why = F.lit(None).cast("string"), F.lit(None).cast(ERROR_TYPE)
         for error in reversed(sides):
             code = F.coalesce(_find_code(error, counts_unknown=self.counts_unknown), code)
             why = F.when(F.col(f"{error}.code").isNotNull(), F.col(error)).otherwise(why)
-        pseudo = {"_topic": FILE, "_offset": PLACE, "_timestamp": "timestamp", "_headers": "headers"}
-        pseudo |= {
-            name: place for name, place in (("_schema_id", ID), ("_partition", PARTITION)) if place in frame.columns
-        }
+        pseudo = {name: place for name, place in PLACES.items() if place in frame.columns}
         if source.key is not None and source.key.pin is None and source.key.format == "KAFKA":
             code, why = refuse_other_key(source, code, why)
         if source.kind != STREAM and source.key is not None:
             code, why = refuse(F.col("key").isNull(), NULL_KEY, code, why, payload=F.col("value"))
-        return RecordFrame(frame, selected, _list_pseudo(pseudo), code, why, F.col("value").isNull())
+        return RecordFrame(frame, selected, list_pseudo_parts(pseudo), code, why, F.col("value").isNull())
 
     def _plan(self, source: Source, side: str, part: SourcePart) -> DecodePlan:
         """The decode plan of one half of a record, whose reader is the version that the source is bound to."""
@@ -338,14 +344,6 @@ def expand_columns(registry: Registry, source: Source) -> tuple[SourceColumn, ..
         replace(one, type=print_column_type(drop_not_null(expand_type(kind, types.get))))
         for one, kind in zip(source.columns, kinds, strict=True)
     )
-
-
-def _list_pseudo(places: Mapping[str, str]) -> dict[str, Column]:
-    """All pseudo-columns, from the columns that have them; null where there is none."""
-    return {
-        name: F.col(places[name]).cast(kind) if name in places else F.lit(None).cast(kind)
-        for name, kind in PSEUDO_TYPES.items()
-    }
 
 
 def _names(side: str) -> Names:

@@ -31,8 +31,9 @@ from treaty.spark.runner.query_start import QueryStarter
 from treaty.spark.runner.replays.readers import QueryReader, append_result, list_readers, run_body
 from treaty.spark.runner.replays.replay_log import ReplayLog
 from treaty.spark.runner.replays.row_places import BEFORE, ENTRY, UNREAD, locate_rows
+from treaty.spark.runner.row_order import RecordFrame
 from treaty.spark.runner.service.failures import shorten_reason
-from treaty.spark.runner.source_frames import BAD, WHY, RecordFrame, SourceOpener, expand_columns
+from treaty.spark.runner.source_frames import BAD, WHY, SourceOpener, expand_columns
 
 READER, PLACE, OUTCOME = "reader", "place", "outcome"
 BAD_STILL, GOOD, APPENDED, HAD, EARLIER, WAITS, REFUSED, FAILS = (
