@@ -120,7 +120,7 @@ def _has_map(kind: DataType) -> bool:
 
 
 def can_sum_rows(row: DataType) -> bool:
-    """Whether the hash of a row tells it from others: a hash passes over nulls, and over where a list within a list ends."""
+    """Whether rows with one hash are the same, if their nulls are hashed too: a hash passes over where a list within a list ends."""
     assert isinstance(row, StructType)
     return not any(isinstance(one.dataType, ArrayType | StructType | MapType) for one in row.fields)
 
