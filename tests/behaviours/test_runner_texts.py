@@ -84,7 +84,9 @@ def test_what_nobody_reads_of_a_record_is_not_carried_through_its_decoding() -> 
     assert list_used_parts(flights, ("_topic", "_schema_id"), keeps_order=True) == {FILE, ID, ORDER}
     keyed = replace(flights, key=SourcePart("KAFKA"), value=SourcePart("AVRO", framing="header"))
     assert list_used_parts(keyed, (), keeps_order=False) == {"key", "headers"}
-    traced = replace(flights, columns=(*flights.columns, SourceColumn("trace", "BINARY", role="header", header="trace")))
+    traced = replace(
+        flights, columns=(*flights.columns, SourceColumn("trace", "BINARY", role="header", header="trace"))
+    )
     assert list_used_parts(traced, ("_timestamp",), keeps_order=False) == {"headers", "timestamp"}
 
 
