@@ -13,7 +13,7 @@ from benchmarks.row import Row
 from treaty.assemble import connect
 from treaty.cli.metastore.completion import SourceNames, SqlCompleter
 from treaty.cli.metastore.registry_session import RegistrySession
-from treaty.client.connection import run_exchange
+from treaty.core.registry import run_exchange
 
 SOURCES = 10_000
 STARTS = 7

@@ -15,7 +15,7 @@ from treaty.core.messages.metastore import DescribeSource
 from treaty.core.registry import Registry
 from treaty.core.sources import Source
 from treaty.metastore import Metastore
-from treaty.metastore.execution.planned import PlanningOptions
+from treaty.metastore.execution.context import PlanningOptions
 from treaty.metastore.records.destinations import RecordDestinations
 from treaty.spark.planner.bodies import BodyPlanner
 from treaty.spark.planner.service.statements import StatementPlanner

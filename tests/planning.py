@@ -5,13 +5,11 @@ import threading
 from dataclasses import dataclass, field
 from typing import Self
 
-from treaty.client.connection import run_exchange
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.column_types import parse_column_type
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.messages.plans import ListPlanningJobs, PlanOutcome, TakePlanningJob
 from treaty.core.refusals import RegistryError
-from treaty.core.registry import Registry
+from treaty.core.registry import Exchange, Registry, request_answer, run_exchange
 from treaty.core.sources import QueryPlan, SourceRead
 from treaty.metastore.execution.planner import PlannedQuery, answer_job
 from treaty.metastore.execution.results import InvalidStatementError

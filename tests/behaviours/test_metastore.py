@@ -10,7 +10,7 @@ import pytest
 from treaty import connect, connect_async
 from treaty.core.refusals import Refusal, RegistryError
 from treaty.core.registry import Registry
-from treaty.metastore.execution.planned import PlanningOptions
+from treaty.metastore.execution.context import PlanningOptions
 from treaty.metastore.execution.results import ScriptOutcome
 from treaty.metastore.metastore import AsyncMetastore, Metastore
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from treaty import connect
-from treaty.client.connection import Connection, run_exchange
+from treaty.client.connection import Connection
 from treaty.core.messages.metastore import DescribeSource, DescribeType
+from treaty.core.registry import run_exchange
 from treaty.core.sources import Incarnation, QueryPlan, SchemaPin, Source, SourceRead
 from treaty.metastore import Metastore
 from treaty.metastore.project.check import CHECK_RULES, MetastoreFinding, check_metastore, check_pins, check_rows

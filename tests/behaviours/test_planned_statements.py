@@ -14,7 +14,7 @@ from tests.behaviours.nodes.lives import virtual
 from tests.behaviours.served import Served
 from tests.planning import PlannerThread, SelectPlanner, plan_once
 from treaty import connect
-from treaty.client.connection import Connection, run_exchange
+from treaty.client.connection import Connection
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.messages.associations import EntryRefusal
@@ -28,7 +28,7 @@ from treaty.core.messages.plans import (
     WithdrawPlan,
 )
 from treaty.core.refusals import NotFound, NotLatest, Reason, Refusal, SourceExists, TooLarge, Unavailable
-from treaty.core.registry import CallOptions
+from treaty.core.registry import CallOptions, run_exchange
 from treaty.core.sources import Source
 from treaty.metastore import AsyncMetastore, Metastore, PlanningOptions
 from treaty.metastore.execution.planner import answer_job

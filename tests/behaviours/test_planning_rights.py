@@ -8,8 +8,7 @@ import pytest
 from tests.behaviours.test_planned_statements import QUERY, STREAM
 from tests.planning import SelectPlanner, plan_once
 from treaty import connect
-from treaty.client.connection import Connection, run_exchange
-from treaty.client.exchanges import Exchange, request_answer
+from treaty.client.connection import Connection
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
 from treaty.core.messages import metastore as m
 from treaty.core.messages.groups import CreateSubject, GroupSettings
@@ -17,7 +16,7 @@ from treaty.core.messages.names import GetPin
 from treaty.core.messages.plans import GetPlan, ListPlanningJobs, RequestPlan, TakePlanningJob
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
-from treaty.core.registry import CallOptions
+from treaty.core.registry import CallOptions, Exchange, request_answer, run_exchange
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.metastore import Metastore

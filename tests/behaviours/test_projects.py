@@ -8,9 +8,9 @@ import pytest
 
 from tests.planning import SelectPlanner
 from treaty import connect
-from treaty.client.connection import run_exchange
 from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.refusals import Refusal
+from treaty.core.registry import run_exchange
 from treaty.core.sources import QueryPlan, SourceRead
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.execution.pages import list_sources

@@ -10,11 +10,10 @@ import pytest
 from tests.frames import record
 from treaty.assemble import connect
 from treaty.client.async_connection import run_exchange_async
-from treaty.client.connection import Connection, run_exchange
-from treaty.client.exchanges import Exchange
+from treaty.client.connection import Connection
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, SchemaNotFound, SubjectNotFound, Unavailable, VersionNotFound
-from treaty.core.registry import CALL, CallOptions, Reply
+from treaty.core.registry import CALL, CallOptions, Exchange, Reply, run_exchange
 from treaty.core.requests import DeleteSubject, DeleteVersion, Register, Request
 from treaty.core.schema import Draft, Reference
 from treaty.metastore.columns.from_schema import columns_of_schema

@@ -7,7 +7,7 @@ import pytest
 
 from tests.frames import record
 from treaty.assemble import connect
-from treaty.client.connection import Connection, run_exchange
+from treaty.client.connection import Connection
 from treaty.core.answers import Config
 from treaty.core.messages.metastore import (
     ChangeSource,
@@ -18,6 +18,7 @@ from treaty.core.messages.metastore import (
 )
 from treaty.core.names import subject_of
 from treaty.core.refusals import NotPermitted, SourceNotFound, SourceUsed
+from treaty.core.registry import run_exchange
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourcePart, SourceRead

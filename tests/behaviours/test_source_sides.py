@@ -10,16 +10,15 @@ import pytest
 
 from tests.frames import record
 from treaty.assemble import connect
-from treaty.client.connection import Connection, run_exchange
+from treaty.client.connection import Connection
 from treaty.core.column_types import parse_column_type
 from treaty.core.names import subject_of
 from treaty.core.refusals import FormatNotAllowed, Invalid, NotFound, Refusal
+from treaty.core.registry import run_exchange
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.core.state.columns import Column
 from treaty.metastore.columns.sides import (
-    KAFKA,
-    NONE,
     SettledSide,
     SideRequest,
     choose_key_format,
@@ -28,6 +27,7 @@ from treaty.metastore.columns.sides import (
     settle_side,
 )
 from treaty.metastore.columns.sql_types import print_sql_type, read_sql_type
+from treaty.metastore.sql.properties import KAFKA, NONE
 
 CASES = Path(__file__).parents[1] / "cases" / "sides"
 AVRO = Draft(record(("id", "long"), ("note", ["null", "string"], None), name="shop.Order"))

@@ -23,7 +23,8 @@ from treaty.core.refusals import Refusal
 from treaty.core.registry import CallOptions
 from treaty.core.requests import Request
 from treaty.core.sources import Source
-from treaty.metastore.records.destinations import RecordDestination, RecordDestinations, RecordsUncertainError
+from treaty.metastore.records.destinations import RecordDestinations, RecordsUncertainError
+from treaty.metastore.records.steps import RecordDestination
 
 STATEMENTS = "/metastore/v1/statements"
 MADE = """

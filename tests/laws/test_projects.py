@@ -7,8 +7,8 @@ import pytest
 
 from tests.laws.project_folders import draw_folder, place_files
 from treaty import connect
-from treaty.client.connection import run_exchange
 from treaty.core.refusals import Refusal
+from treaty.core.registry import run_exchange
 from treaty.core.sources import Source, StoredType
 from treaty.metastore.execution.pages import list_sources, list_types
 from treaty.metastore.metastore import Metastore

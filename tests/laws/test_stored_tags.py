@@ -8,9 +8,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
-from treaty.core import refusals
-from treaty.core.operations import NAMED_OPERATIONS, OPERATIONS
-from treaty.core.outcomes import ANSWERS
+from treaty.core import operations, refusals
+from treaty.core.operations import AREAS, HOMES, NAMED_OPERATIONS, OPERATIONS, OperationTable
+from treaty.core.outcomes import answer_class
 from treaty.core.refusals import ERROR_TAGS, RegistryError
 
 RECORDED: dict[str, list[str]] = json.loads(
@@ -22,7 +22,7 @@ RECORDED: dict[str, list[str]] = json.loads(
     ("kind", "now"),
     [
         ("requests", [one.name for one in OPERATIONS.values()]),
-        ("answers", list(ANSWERS)),
+        ("answers", list({**operations.STORED_ANSWERS, "version-found": None})),
         ("errors", list(ERROR_TAGS.values())),
     ],
     ids=["requests", "answers", "errors"],
@@ -38,10 +38,17 @@ def test_no_tag_changes(kind: str, now: list[str]) -> None:
 
 def test_every_class_has_a_tag() -> None:
     assert len(NAMED_OPERATIONS) == len(OPERATIONS)
-    assert all(ANSWERS[one.answer_name] is one.answer for one in OPERATIONS.values() if one.writes)
+    assert all(answer_class(one.answer_name) is one.answer for one in OPERATIONS.values() if one.writes)
     assert not any(one.answer_name for one in OPERATIONS.values() if not one.writes)
     errors = {one for one in vars(refusals).values() if isinstance(one, type) and issubclass(one, RegistryError)}
     assert set(ERROR_TAGS) == errors - {RegistryError}
+
+
+def test_an_operation_is_loaded_with_its_own_area() -> None:
+    assert all(OperationTable()[request] is operation for request, operation in OPERATIONS.items())
+    assert {area for areas in HOMES.values() for area in areas} == set(AREAS)
+    with pytest.raises(KeyError):
+        OperationTable()[RegistryError]
 
 
 @pytest.mark.parametrize(

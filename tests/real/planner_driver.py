@@ -6,8 +6,8 @@ import sys
 from threading import Event
 
 from treaty.assemble import connect
-from treaty.client.exchanges import Exchange
 from treaty.core.messages.plans import PlanOutcome, WaitingStatement
+from treaty.core.registry import Exchange
 from treaty.metastore.execution.planner import PlannedQuery, Planner
 from treaty.metastore.sql.statements import CreateSourceStatement
 from treaty.spark.planner.service.jobs import PlanningLoop

@@ -12,8 +12,8 @@ import pytest
 from tests.costs import note_killed
 from tests.real.running import start
 from treaty import connect
-from treaty.client.connection import run_exchange
 from treaty.core.messages.metastore import ListTypes
+from treaty.core.registry import run_exchange
 from treaty.metastore.project.export import export_objects
 from treaty.metastore.project.files import ProjectFile
 

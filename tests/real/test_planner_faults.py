@@ -16,8 +16,7 @@ from pyspark.sql import SparkSession
 
 from tests.real.running import serving
 from treaty.assemble import connect
-from treaty.client.connection import Connection, run_exchange
-from treaty.client.exchanges import Exchange
+from treaty.client.connection import Connection
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.messages.plans import (
     FinishPlanningJob,
@@ -29,6 +28,7 @@ from treaty.core.messages.plans import (
     WaitingStatement,
 )
 from treaty.core.refusals import NotFound, RegistryError
+from treaty.core.registry import Exchange, run_exchange
 from treaty.core.sources import Source
 from treaty.metastore import Metastore
 from treaty.metastore.execution.planner import PlannedQuery, answer_job

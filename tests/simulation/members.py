@@ -156,12 +156,12 @@ class Site:
         held = self._tables(member, chance)
         tables: Tables = Knowing(held) if newer else held
         desk = SchemaService(
-            FORMATS,
+            lambda: FORMATS,
             answer,
             run,
             inline_bytes=self.inline,
             memo_bytes=MEMO_BYTES,
-            id_schemes=SCHEMES,
+            id_schemes=lambda: SCHEMES,
             workers=WORKERS,
             validators=lambda: Truth.validators,
         )

@@ -24,7 +24,8 @@ from treaty.api.response_cache import ResponseCache
 from treaty.api.schemarepo.dialect import CONFIG, SCHEMA_REPO
 from treaty.core.limits import HOT_BLOCKS
 from treaty.core.registry import AsyncRegistry
-from treaty.metastore.records.destinations import RecordDestination, RecordDestinations
+from treaty.metastore.records.destinations import RecordDestinations
+from treaty.metastore.records.steps import RecordDestination
 from treaty.wire.confluent.errors import INCOMPATIBLE
 from treaty.wire.iglu.documents import DEFAULT_IGLU, IgluSettings
 

@@ -8,6 +8,7 @@ from treaty.assemble.runtime import (
     connect_async,
     log_environment,
     open_node,
+    open_registry,
     state_path,
 )
 
@@ -19,5 +20,6 @@ __all__ = [
     "connect_async",
     "log_environment",
     "open_node",
+    "open_registry",
     "state_path",
 ]

@@ -16,10 +16,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from treaty.assemble.reach import PeeringError
-from treaty.client.async_cache import AsyncCachedRegistry
-from treaty.client.async_connection import AsyncConnection
-from treaty.client.cache import CachedRegistry
-from treaty.client.connection import Connection
 from treaty.client.properties import resolve_registry
 from treaty.client.settings import ClientSettings
 from treaty.core.registry import AsyncRegistry, CallOptions, Registry
@@ -36,6 +32,8 @@ from treaty.node.segment.layered import LayeredTables
 from treaty.node.segment.manager import StateFileManager, Write
 
 if TYPE_CHECKING:
+    from treaty.client.async_connection import AsyncConnection
+    from treaty.client.connection import Connection
     from treaty.metastore import AsyncMetastore, Metastore
     from treaty.web.index.maintenance import Build
 
@@ -177,16 +175,30 @@ def connect(
     Raises `ValueError` for invalid settings (`LogUrlError` for a URL), `LogUnavailableError` or `LogDamagedError` for
     an unusable log. Close it, or use it with ``with``.
     """
+    from treaty.client.connection import Connection  # noqa: PLC0415 (its methods bring the messages of all operations)
+
+    return Connection(
+        open_registry(where, metadata_keys=metadata_keys, log_config=log_config), open_metastore=_open_metastore
+    )
+
+
+def open_registry(
+    where: Where = None, *, metadata_keys: Path | None = None, log_config: Mapping[str, str] | None = None
+) -> Registry:
+    """Open the registry that `connect` connects to, without the methods of a connection. Raises as `connect` does."""
     target = resolve_registry(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
     if isinstance(target, ClientSettings):
         from treaty.client.http_registry import HttpRegistry  # noqa: PLC0415 (a server needs no client's HTTP)
 
         remote = HttpRegistry(target)
-        registry = remote if target.cache is None else CachedRegistry(remote, target.cache)
-        return Connection(registry, open_metastore=_open_metastore)
+        if target.cache is None:
+            return remote
+        from treaty.client.cache import CachedRegistry  # noqa: PLC0415 (as above)
+
+        return CachedRegistry(remote, target.cache)
     cipher = cipher_of(metadata_keys)
     terms = LogOptions(tuple((log_config or {}).items()))
-    return Connection(EmbeddedRegistry(lambda: _node(target, terms, cipher)), open_metastore=_open_metastore)
+    return EmbeddedRegistry(lambda: _node(target, terms, cipher))
 
 
 def connect_async(
@@ -197,8 +209,11 @@ def connect_async(
     A log is opened by the first request, which raises its errors. Belongs to one event loop; close it, or use it with
     ``async with``.
     """
+    from treaty.client.async_connection import AsyncConnection  # noqa: PLC0415 (as in `connect`)
+
     target = resolve_registry(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
     if isinstance(target, ClientSettings):
+        from treaty.client.async_cache import AsyncCachedRegistry  # noqa: PLC0415 (as below)
         from treaty.client.async_http_registry import AsyncHttpRegistry  # noqa: PLC0415 (as above)
 
         remote = AsyncHttpRegistry(target)

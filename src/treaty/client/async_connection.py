@@ -9,11 +9,10 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from treaty.client import comparison_exchanges, exchanges, group_exchanges, policy_exchanges, publication_exchanges
 from treaty.client.connection import M_co
-from treaty.client.exchanges import Exchange
 from treaty.core.answers import RegisteredVersion, SchemaFound, VersionFound
 from treaty.core.messages.names import PinFound
 from treaty.core.refusals import RegistryError
-from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
+from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Exchange, Reply, method_signature
 from treaty.core.requests import Request
 
 THREAD_CHARACTERS = 8_192
@@ -71,7 +70,7 @@ def _as_coroutine(
     async def method(self: "AsyncConnection[Any]", /, *args: P.args, **kwargs: P.kwargs) -> A:
         return await run_exchange_async(self.registry, exchange(*args, **kwargs), self.call)
 
-    method.__signature__ = exchanges.method_signature(exchange)  # type: ignore[attr-defined]
+    method.__signature__ = method_signature(exchange)  # type: ignore[attr-defined]
     return method
 
 

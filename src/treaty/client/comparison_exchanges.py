@@ -1,10 +1,11 @@
 """Methods of a connection that compare and search; exchanges as in `exchanges`."""
 
-from treaty.client.exchanges import Exchange, as_draft, request_answer
+from treaty.client.exchanges import as_draft
 from treaty.core.limits import SEARCH_PAGE
 from treaty.core.messages.differences import CompareVersions, ComparisonSide, SchemasCompared
 from treaty.core.messages.search import Search, SearchResults
 from treaty.core.names import subject_of
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.schema import Draft
 from treaty.wire.differences import as_side
 

@@ -9,9 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from treaty.client import comparison_exchanges, exchanges, group_exchanges, policy_exchanges, publication_exchanges
-from treaty.client.exchanges import Exchange
-from treaty.core.refusals import RegistryError
-from treaty.core.registry import CALL, CallOptions, Registry, Reply
+from treaty.core.registry import CALL, CallOptions, Exchange, Registry, Reply, method_signature, run_exchange
 from treaty.core.requests import Request
 
 A = TypeVar("A")
@@ -26,22 +24,6 @@ else:
     M_co = TypeVar("M_co", covariant=True)
 
 
-def run_exchange(registry: Registry, exchange: Exchange[A], call: CallOptions = CALL) -> A:
-    """Return the value of the exchange. An error of the registry is raised inside it, which may catch it."""
-    try:
-        request: Request[Any] = next(exchange)
-        while True:
-            try:
-                answer = registry.ask(request, call).answer
-            except RegistryError as refused:
-                request = exchange.throw(refused)
-            else:
-                request = exchange.send(answer)
-    except StopIteration as end:
-        value: A = end.value
-        return value
-
-
 def _blocking(exchange: Callable[P, Exchange[A]]) -> Callable[Concatenate["Connection[Any]", P], A]:
     """Make a method that runs the exchange and returns its value."""
 
@@ -49,7 +31,7 @@ def _blocking(exchange: Callable[P, Exchange[A]]) -> Callable[Concatenate["Conne
     def method(self: "Connection[Any]", /, *args: P.args, **kwargs: P.kwargs) -> A:
         return run_exchange(self.registry, exchange(*args, **kwargs), self.call)
 
-    method.__signature__ = exchanges.method_signature(exchange)  # type: ignore[attr-defined]
+    method.__signature__ = method_signature(exchange)  # type: ignore[attr-defined]
     return method
 
 

@@ -5,9 +5,7 @@ An exchange is a generator that yields requests, receives their answers and retu
 ``:.context:orders-value``), schemas are texts or a `Draft`.
 """
 
-import inspect
-from collections.abc import Callable, Generator
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TypeVar
 
 from treaty.core.answers import (
     CommandOutcome,
@@ -38,6 +36,7 @@ from treaty.core.messages.associations import (
 from treaty.core.messages.names import GetNamedVersion
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, context_of, subject_of
 from treaty.core.policy import Level
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.requests import (
     LATEST,
     Check,
@@ -66,7 +65,6 @@ from treaty.core.requests import (
     MakeContext,
     ReferencedBy,
     Register,
-    Request,
     Scope,
     SetConfig,
     SetMode,
@@ -76,24 +74,9 @@ from treaty.core.requests import (
 from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, TaggedPath
 
 A = TypeVar("A")
-Exchange: TypeAlias = Generator[Request[Any], Any, A]
-"""A generator that yields requests, receives answers and returns a value."""
 
 EVERY_SCOPE = "*"
 """In place of a subject: settings of the whole registry."""
-
-
-def request_answer(request: Request[A]) -> Exchange[A]:
-    """Send one request and return its answer."""
-    return cast("A", (yield request))
-
-
-def method_signature(exchange: Callable[..., Exchange[Any]]) -> inspect.Signature:
-    """Return the signature of the method that runs an exchange: `self`, its parameters, and what it returns."""
-    signature = inspect.signature(exchange)
-    owner = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    returned = signature.return_annotation.__args__[2]
-    return signature.replace(parameters=[owner, *signature.parameters.values()], return_annotation=returned)
 
 
 # ------------------------------------------------------------------------------------------------------------ versions

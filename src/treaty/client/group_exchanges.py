@@ -1,6 +1,6 @@
 """Methods of a connection for subjects as groups: their life, their versions by ordinal, their codecs and encodings; exchanges as in `exchanges`."""
 
-from treaty.client.exchanges import Exchange, as_draft, request_answer
+from treaty.client.exchanges import as_draft
 from treaty.core.answers import CompatibilityResult, VersionFound
 from treaty.core.limits import GROUPS_PAGE
 from treaty.core.messages.encodings import (
@@ -34,6 +34,7 @@ from treaty.core.messages.groups import (
 )
 from treaty.core.names import DEFAULT_CONTEXT, context_of, subject_of
 from treaty.core.policy import Level
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.schema import Draft, Pairs
 
 

@@ -1,6 +1,5 @@
 """Methods of a connection for named policies; exchanges as in `exchanges`."""
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.limits import POLICIES_PAGE
 from treaty.core.messages.policies import (
     ChangePolicy,
@@ -11,6 +10,7 @@ from treaty.core.messages.policies import (
     PolicyFound,
     PolicyStored,
 )
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.state.values import PolicyValue
 
 

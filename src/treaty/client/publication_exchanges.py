@@ -4,7 +4,6 @@
 
 from collections.abc import Mapping
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.limits import API_KEYS_PAGE, PUBLISHED_PAGE
 from treaty.core.messages.api_keys import AddApiKeys, ApiKeyFound, KeyAction, ListApiKeys, NewApiKey, RemoveApiKey
 from treaty.core.messages.schemaver import (
@@ -19,6 +18,7 @@ from treaty.core.messages.schemaver import (
     PutDraft,
 )
 from treaty.core.names import subject_of
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.schema import Draft
 
 

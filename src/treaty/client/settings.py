@@ -1,13 +1,16 @@
 """Settings of an HTTP client: URLs, time-outs, retries and credentials."""
 
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from treaty.client.credentials import Credentials, basic, bearer, bearer_file
 from treaty.core.schema import Pairs
+
+if TYPE_CHECKING:
+    import ssl
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class ClientSettings:
     """Additional headers of every request."""
     credentials: Credentials | None = None
     """Credentials, the same for every URL."""
-    tls: ssl.SSLContext | None = None
+    tls: "ssl.SSLContext | None" = None
     """None: the system's CAs, and no client certificate. See `tls_of`."""
     read_your_writes: bool = True
     """Send the position of this client's last write with every read, so that no node answers with an older state."""
@@ -83,13 +86,15 @@ def tls_of(
     certificate: Path | str | None = None,
     key: Path | str | None = None,
     password: str | None = None,
-) -> ssl.SSLContext:
+) -> "ssl.SSLContext":
     """Return a TLS context from PEM files: trusted CAs (None: the system's CAs), and the client certificate.
 
     Raises `ValueError` for unusable files. Servers are always verified; the minimum version is TLS 1.2.
     """
     if key is not None and certificate is None:
         raise ValueError("a key without its certificate; give both, or one file that holds both as the certificate")
+    import ssl  # noqa: PLC0415 (large, and most registries of a command are without TLS)
+
     try:
         context = ssl.create_default_context(cafile=None if ca is None else str(ca))
     except (OSError, ssl.SSLError) as error:
@@ -141,7 +146,7 @@ def credentials_in(environment: Mapping[str, str]) -> Credentials | None:
     return None
 
 
-def tls_in(environment: Mapping[str, str]) -> ssl.SSLContext | None:
+def tls_in(environment: Mapping[str, str]) -> "ssl.SSLContext | None":
     """Read TLS settings from environment variables; None if there are none. Raises `ValueError` for unusable files."""
     ca, certificate, key, password = (
         environment.get(name) or None for name in ("TREATY_CA", "TREATY_CERT", "TREATY_KEY", "TREATY_KEY_PASSWORD")

@@ -2,25 +2,17 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from treaty.core import answers
+from treaty.core import answers, operations
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.versions import describe_version
 from treaty.core.large_texts import has_large_draft
 from treaty.core.limits import OUTCOMES, OUTCOMES_DROPPED
-from treaty.core.messages.associations import (
-    AssociatedSubject,
-    AssociationResult,
-    AssociationResults,
-    EntryRefusal,
-    ResourceBound,
-)
-from treaty.core.messages.schemaver import PublishedVersion
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.refusals import Conflicting, Invalid
@@ -42,13 +34,27 @@ from treaty.core.state.state_tables import (
 from treaty.core.state.values import Outcome, SubjectValue
 from treaty.core.state.view import View
 
-ANSWERS: Mapping[str, type[Any]] = {
-    **{one.answer_name: one.answer for one in OPERATIONS.values() if one.writes},
-    "version-found": answers.VersionFound,
-}
-"""Classes of stored answers, by their stored name."""
-_NAMES: Mapping[type, str] = {kind: name for name, kind in ANSWERS.items()}
-REGISTERED = _NAMES[answers.RegisteredVersion]
+if TYPE_CHECKING:
+    from treaty.core.messages import associations as t
+
+_VERSION_FOUND = "version-found"
+REGISTERED = "registered"
+"""The kind of the stored answer of a registration."""
+
+
+def answer_class(kind: str) -> type[Any] | None:
+    """Return the class of a stored answer by its kind; None for one that this version does not know."""
+    return answers.VersionFound if kind == _VERSION_FOUND else operations.STORED_ANSWERS.get(kind)
+
+
+def _kind_of(answer: Any, request: object) -> str:
+    """Return the kind of an answer, which most often is that of the request's operation."""
+    operation = OPERATIONS.get(type(request))
+    if operation is not None and operation.writes and operation.answer is type(answer):
+        return operation.answer_name
+    if isinstance(answer, answers.VersionFound):
+        return _VERSION_FOUND
+    return next(kind for kind, answer_type in operations.STORED_ANSWERS.items() if answer_type is type(answer))
 
 
 def record_outcome(
@@ -66,7 +72,7 @@ def record_outcome(
     if not decision.rows and not command.again:
         return decision
     sequence = view.sequence + 1
-    kind, facts = _members(decision.answer)
+    kind, facts = _members(decision.answer, command.request)
     members = tuple(sorted((*facts, ("request", request_digest(command.request)))))
     rows = (
         *decision.rows,
@@ -85,7 +91,7 @@ def _settled_rows(view: View, decision: Decision[Any], sequence: int) -> Iterato
     for key, answer in dict(decision.settles).items():
         outcome = view.get(OUTCOME, key)
         if outcome is not None and outcome.sequence > sequence - OUTCOMES:
-            kind, facts = _members(answer)
+            kind, facts = _members(answer, None)
             request = (pair for pair in outcome.members if pair[0] == "request")
             yield make_row(OUTCOME, key, replace(outcome, kind=kind, members=tuple(sorted((*facts, *request)))))
 
@@ -96,9 +102,9 @@ def _too_old(view: View, sequence: int) -> Iterator[OutcomeKey]:
     return (OutcomeKey(principal, command) for _, _, principal, command in islice(entries, OUTCOMES_DROPPED))
 
 
-def _members(answer: Any) -> tuple[str, Pairs]:
+def _members(answer: Any, request: object) -> tuple[str, Pairs]:
     if not isinstance(answer, answers.RegisteredVersion):
-        return _NAMES[type(answer)], (("answer", dumps(encode(_change_versions(answer, _bare)))),)
+        return _kind_of(answer, request), (("answer", dumps(encode(_change_versions(answer, _bare)))),)
     version = answer.version
     facts = {
         "subject": version.subject,
@@ -138,7 +144,10 @@ def recall_answer(view: View, command: Command[Any], outcome: Outcome) -> Any:
         )
     try:
         if outcome.kind != REGISTERED:
-            answer, _ = decode(ANSWERS[outcome.kind], json.loads(members["answer"]), ignore=True)
+            kind = answer_class(outcome.kind)
+            if kind is None:
+                raise KeyError(outcome.kind)
+            answer, _ = decode(kind, json.loads(members["answer"]), ignore=True)
             return _change_versions(answer, partial(_complete_version, view, outcome))
         return answers.RegisteredVersion(_version(view, outcome, members), created="created" not in members)
     except (KeyError, ValueError):  # `DecodeError` is one
@@ -156,10 +165,11 @@ def recall_answer(view: View, command: Command[Any], outcome: Outcome) -> Any:
 def read_outcome(outcome: answers.CommandOutcome) -> Any:
     """Return the stored answer of a command that is not a registration; None for one that can't be read."""
     members = dict(outcome.members)
-    if outcome.result not in ANSWERS or "answer" not in members:
+    kind = answer_class(outcome.result)
+    if kind is None or "answer" not in members:
         return None
     try:
-        return decode(ANSWERS[outcome.result], json.loads(members["answer"]), ignore=True)[0]
+        return decode(kind, json.loads(members["answer"]), ignore=True)[0]
     except ValueError:  # `DecodeError` is one
         return None
 
@@ -218,25 +228,30 @@ def _change_versions(answer: Any, change: Callable[[answers.VersionFound], answe
     """Map the versions in an answer, or in one about associations; of a refusal only the facts are kept."""
     if isinstance(answer, answers.VersionFound):
         return change(answer)
+    from treaty.core.messages import associations as t  # noqa: PLC0415 (no part of most programs)
+    from treaty.core.messages.schemaver import PublishedVersion  # noqa: PLC0415 (as above)
+
     if isinstance(answer, PublishedVersion):
         return replace(answer, schema=replace(answer.schema, version=change(answer.schema.version)))
-    if isinstance(answer, AssociationResults):
-        return AssociationResults(tuple(_result(one, change) for one in answer.results))
-    if not isinstance(answer, ResourceBound):
+    if isinstance(answer, t.AssociationResults):
+        return t.AssociationResults(tuple(_result(one, change) for one in answer.results))
+    if not isinstance(answer, t.ResourceBound):
         return answer
     return replace(answer, bound=tuple(_change_bound(one, change) for one in answer.bound))
 
 
 def _result(
-    result: AssociationResult, change: Callable[[answers.VersionFound], answers.VersionFound]
-) -> AssociationResult:
+    result: "t.AssociationResult", change: Callable[[answers.VersionFound], answers.VersionFound]
+) -> "t.AssociationResult":
+    from treaty.core.messages import associations as t  # noqa: PLC0415 (as above)
+
     if result.refused is None:
-        return AssociationResult(_change_versions(result.done, change))
+        return t.AssociationResult(_change_versions(result.done, change))
     reason = replace(result.refused.reason, details=())
-    return AssociationResult(refused=EntryRefusal(result.refused.kind, reason))
+    return t.AssociationResult(refused=t.EntryRefusal(result.refused.kind, reason))
 
 
 def _change_bound(
-    association: AssociatedSubject, change: Callable[[answers.VersionFound], answers.VersionFound]
-) -> AssociatedSubject:
+    association: "t.AssociatedSubject", change: Callable[[answers.VersionFound], answers.VersionFound]
+) -> "t.AssociatedSubject":
     return association if association.schema is None else replace(association, schema=change(association.schema))

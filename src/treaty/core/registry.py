@@ -1,13 +1,15 @@
-"""`Registry`: the interface of everything that answers requests, such as a node and an HTTP client; and the options of
-a call.
+"""`Registry`: the interface of everything that answers requests, such as a node and an HTTP client; the options of
+a call; and exchanges, which are several requests with one result.
 """
 
+import inspect
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from treaty.core.access.rights import Access
 from treaty.core.limits import COMMAND_ID
-from treaty.core.refusals import Invalid
+from treaty.core.refusals import Invalid, RegistryError
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
 
@@ -97,3 +99,41 @@ class AsyncRegistry(Protocol):
     async def close(self) -> None:
         """Close connections, threads and files."""
         ...
+
+
+# ----------------------------------------------------------------------------------------------------------- exchanges
+
+
+Exchange: TypeAlias = Generator[Request[Any], Any, A]
+"""A generator that yields requests, receives their answers and returns a value. It has no I/O: who runs it asks a registry for
+each request, so that the same exchange serves programs with and without asyncio.
+"""
+
+
+def request_answer(request: Request[A]) -> Exchange[A]:
+    """Send one request and return its answer."""
+    return cast("A", (yield request))
+
+
+def method_signature(exchange: Callable[..., Exchange[Any]]) -> inspect.Signature:
+    """Return the signature of the method that runs an exchange: `self`, its parameters, and what it returns."""
+    signature = inspect.signature(exchange)
+    owner = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    returned = signature.return_annotation.__args__[2]
+    return signature.replace(parameters=[owner, *signature.parameters.values()], return_annotation=returned)
+
+
+def run_exchange(registry: Registry, exchange: Exchange[A], call: CallOptions = CALL) -> A:
+    """Return the value of the exchange. An error of the registry is raised inside it, which may catch it."""
+    try:
+        request: Request[Any] = next(exchange)
+        while True:
+            try:
+                answer = registry.ask(request, call).answer
+            except RegistryError as refused:
+                request = exchange.throw(refused)
+            else:
+                request = exchange.send(answer)
+    except StopIteration as end:
+        value: A = end.value
+        return value

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
 R = TypeVar("R")
@@ -67,6 +66,8 @@ def once_for_a_path(find: Callable[[], R]) -> Callable[[], R]:
 
 def find_places(group: str) -> Mapping[str, PluginPlace]:
     """The places of all installed plug-ins of a group, by name."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 (it is loaded for plug-ins alone, and large)
+
     return {
         point.name: PluginPlace(point.value, point.dist.name if point.dist else point.module.partition(".")[0])
         for point in entry_points(group=group)

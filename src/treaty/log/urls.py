@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import PurePosixPath
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -11,8 +10,6 @@ from treaty.core.kafka import KafkaSettingsError
 from treaty.core.schema import Pairs
 from treaty.distribution import install_command
 from treaty.log.log import Log
-from treaty.log.memory import MemoryLog
-from treaty.log.sqlite.log import NOT_DURABLE, SqliteLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +38,24 @@ class LogUrlError(ValueError):
 
 
 async def _open_memory(url: str, _: LogOptions) -> Log:
-    return MemoryLog(url.partition(":")[2])
+    log: Log = import_module("treaty.log.memory").MemoryLog(url.partition(":")[2])
+    return log
 
 
 async def _open_sqlite(url: str, _: LogOptions) -> Log:
+    module = import_module("treaty.log.sqlite.log")
     parts = urlsplit(url)
     path = unquote(parts.path)
     if parts.netloc or not PurePosixPath(path).is_absolute() or path == "/":
         raise LogUrlError(f"{url!r} is no file: write sqlite:///absolute/path.db, with three slashes")
-    durable = f"?{parts.query}" != NOT_DURABLE
+    durable = f"?{parts.query}" != module.NOT_DURABLE
     if (parts.query and durable and parts.query != "synchronous=full") or parts.fragment or not path.isprintable():
         raise LogUrlError(
             f"{url!r} says more than a file: write sqlite:///absolute/path.db, with %3F for ? and %23 for #; "
             "?synchronous=normal may follow"
         )
-    return await SqliteLog.open(path, durable=durable)
+    log: Log = await module.SqliteLog.open(path, durable=durable)
+    return log
 
 
 async def _open_postgres(url: str, _: LogOptions) -> Log:
@@ -130,6 +130,8 @@ async def open_log(url: str, terms: LogOptions = DEFAULT_OPTIONS) -> Log:
     scheme = url.partition(":")[0].lower()
     opener = OPENERS.get(scheme)
     if opener is None:
+        from importlib.metadata import entry_points  # noqa: PLC0415 (loaded for a scheme of another package)
+
         plugins = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
         if scheme not in plugins:
             if is_address(url):

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treaty.metastore.execution.planned import PlanningOptions as PlanningOptions
+    from treaty.metastore.execution.context import PlanningOptions as PlanningOptions
     from treaty.metastore.execution.planner import PlannedQuery as PlannedQuery
     from treaty.metastore.execution.planner import Planner as Planner
     from treaty.metastore.metastore import AsyncMetastore as AsyncMetastore
@@ -17,7 +17,7 @@ if not TYPE_CHECKING:  # type checkers see the imports above, and no other name
     HOMES = {
         "PlannedQuery": "execution.planner",
         "Planner": "execution.planner",
-        "PlanningOptions": "execution.planned",
+        "PlanningOptions": "execution.context",
     }
 
     def __getattr__(name: str) -> object:

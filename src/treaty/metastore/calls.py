@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.column_types import lower_name, print_column_type
 from treaty.core.column_types.tokens import print_name, split_tokens
 from treaty.core.messages.metastore import (
@@ -30,6 +29,7 @@ from treaty.core.messages.metastore import (
     UndropSource,
 )
 from treaty.core.refusals import Invalid
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.schema import Pairs
 from treaty.core.sources import PAUSED, RUNNING, Source, StoredType
 from treaty.metastore.columns.source_refresh import refresh_source

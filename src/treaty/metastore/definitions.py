@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.column_types import ColumnTypeError, SqlType, expand_type, list_type_names, print_column_type
 from treaty.core.handlers.metastore.names import source_exists
 from treaty.core.messages.metastore import CreateSource, DescribeSource, ExpectedSource, SourceDefinition, SourceStored
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound, SubjectNotFound
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.requests import Register
 from treaty.core.schema import Pairs
 from treaty.core.sources import BACKFILL, CASCADE, EMPTY, QueryPlan, Source, SourceColumn, SourcePart
@@ -16,7 +16,6 @@ from treaty.core.state.columns import Column
 from treaty.metastore.columns.from_schema import Side
 from treaty.metastore.columns.sides import (
     HEADER_TYPES,
-    NONE,
     SUBJECT_PROPERTIES,
     SettledSide,
     SideRequest,
@@ -27,6 +26,7 @@ from treaty.metastore.columns.sides import (
 )
 from treaty.metastore.columns.source_refresh import pin_version, read_user_types
 from treaty.metastore.columns.sql_types import print_sql_type, read_sql_type
+from treaty.metastore.sql.properties import NONE
 from treaty.metastore.sql.statements import CreateSourceStatement
 from treaty.metastore.sql.values import HeadColumn
 

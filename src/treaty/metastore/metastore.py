@@ -1,28 +1,33 @@
 """`Metastore`: statements of SQL over any registry, embedded or behind HTTP; `AsyncMetastore` is the same for asyncio."""
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from treaty.client.async_connection import run_exchange_async
-from treaty.client.connection import run_exchange
-from treaty.client.exchanges import Exchange, method_signature
 from treaty.core.messages.metastore import ExpectedSource
 from treaty.core.refusals import Invalid, RegistryError
-from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry
+from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Exchange, Registry, method_signature, run_exchange
 from treaty.metastore import calls
 from treaty.metastore.execution.atomic import AtomicScriptError, run_atomic
-from treaty.metastore.execution.memory import recall_statement
-from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions, StatementContext
-from treaty.metastore.execution.recorders import AsyncSequenceRecorder, SequenceRecorder, command_id_at
-from treaty.metastore.execution.results import FailedStatement, InvalidStatementError, ScriptOutcome, StatementResult
-from treaty.metastore.execution.statements import EXECUTORS, EXPECTING, cells_of, kind_of
+from treaty.metastore.execution.context import ASK_PLANNERS, PlanningOptions, StatementContext
+from treaty.metastore.execution.recorders import AsyncSequenceRecorder, command_id_at
+from treaty.metastore.execution.results import ScriptOutcome, StatementResult
 from treaty.metastore.records import tables
-from treaty.metastore.records.destinations import RecordDestination, RecordDestinations
+from treaty.metastore.records.destinations import RecordDestinations
 from treaty.metastore.records.outcomes import ReportRecords, reported_records
-from treaty.metastore.sql.diagnostics import SqlDiagnostic
-from treaty.metastore.sql.script import ParsedStatement, StatementScript, parse_script
+from treaty.metastore.records.steps import RecordDestination
+from treaty.metastore.script_run import (
+    atomic_failure,
+    atomic_outcome,
+    parse_statements,
+    run_parsed,
+    run_parsed_atomic,
+    run_statement,
+    with_warnings,
+)
+from treaty.metastore.sql.script import StatementScript
 
 A = TypeVar("A")
 P = ParamSpec("P")
@@ -204,8 +209,8 @@ class AsyncMetastore:
             try:
                 answers = await run_exchange_async(recorder, work, self.call)
             except AtomicScriptError as failed:
-                return _atomic_failure(script, failed)
-            return _atomic_outcome(script, answers, recorder.sequence)
+                return atomic_failure(script, failed)
+            return atomic_outcome(script, answers, recorder.sequence)
         results: list[StatementResult] = []
         for place, parsed in enumerate(script.statements, first):
             recorder = AsyncSequenceRecorder(self.registry, place, self.destination)
@@ -259,103 +264,3 @@ def _refuse_several(sql: str, variables: Mapping[str, str]) -> str:
         message = f"one statement is expected here, and the text has {count}"
         raise Invalid.of("ONE_STATEMENT", message, path="/sql", new=str(count), allowed="run, for several statements")
     return sql
-
-
-def with_warnings(result: StatementResult, script: StatementScript, parsed: ParsedStatement) -> StatementResult:
-    """Return a result with the warnings of the parser about its statement."""
-    own = tuple(str(one) for one in script.warnings if parsed.start <= one.start <= parsed.end)
-    return replace(result, warnings=(*result.warnings, *own))
-
-
-def run_parsed(
-    metastore: Metastore,
-    parsed: ParsedStatement,
-    *,
-    dry_run: bool = False,
-    expected: ExpectedSource | None = None,
-    place: int = 0,
-) -> StatementResult:
-    """Carry out one statement of a script, at a place from 0. Raises what the registry refuses."""
-    recorder = SequenceRecorder(metastore.registry, place, metastore.destination)
-    context = StatementContext(parsed.text, dry_run, expected, metastore.planning)
-    statement = run_statement(parsed, context, command_id_at(metastore.call, place))
-    result = run_exchange(recorder, statement, metastore.call)
-    return replace(result, sequence=recorder.sequence)
-
-
-def run_parsed_atomic(
-    metastore: Metastore, script: StatementScript, *, dry_run: bool = False, expected: ExpectedSource | None = None
-) -> ScriptOutcome:
-    """Carry out all statements of a script in one commit, or none. Raises `InvalidStatementError` for what is no part of one."""
-    recorder = SequenceRecorder(metastore.registry, 0, metastore.destination)
-    work = run_atomic(script, metastore.call.command_id, dry_run=dry_run, expected=(expected,))
-    try:
-        answers = run_exchange(recorder, work, metastore.call)
-    except AtomicScriptError as failed:
-        return _atomic_failure(script, failed)
-    return _atomic_outcome(script, answers, recorder.sequence)
-
-
-def _atomic_outcome(script: StatementScript, results: Sequence[StatementResult], sequence: int) -> ScriptOutcome:
-    pairs = zip(results, script.statements, strict=True)
-    return ScriptOutcome(tuple(with_warnings(replace(one, sequence=sequence), script, parsed) for one, parsed in pairs))
-
-
-def _atomic_failure(script: StatementScript, failed: AtomicScriptError) -> ScriptOutcome:
-    if failed.place < 0:
-        return ScriptOutcome((), failed.error)
-    parsed = script.statements[failed.place]
-    place = FailedStatement(failed.place, parsed.start, parsed.end, parsed.line, parsed.column)
-    return ScriptOutcome((), failed.error, parsed.text, place)
-
-
-def parse_statements(sql: str, variables: Mapping[str, str], expected: ExpectedSource | None = None) -> StatementScript:
-    """Return the statements of a text; raises `InvalidStatementError` with all of its errors, and `Invalid` where something is
-    expected of the source of several statements.
-    """
-    script = parse_script(sql, variables)
-    if script.diagnostics:
-        raise InvalidStatementError.by(script.diagnostics)
-    if expected is not None and len(script.statements) != 1:
-        raise Invalid.of(
-            "IF_MATCH",
-            f"What a source is expected to be is about one statement, and there are {len(script.statements)}",
-            path="If-Match",
-            allowed="one statement",
-        )
-    if expected is not None and not isinstance(script.statements[0].value, EXPECTING):
-        raise Invalid.of(
-            "IF_MATCH",
-            f"{kind_of(script.statements[0].value)} can't expect a source to be of a revision",
-            path="If-Match",
-            allowed="CREATE, ALTER or DROP of a source, REFRESH SCHEMA aside",
-        )
-    return script
-
-
-def run_statement(
-    parsed: ParsedStatement, context: StatementContext, command_id: str = ""
-) -> Exchange[StatementResult]:
-    """Carry out one statement; the result has no sequence yet. Errors that a planner found have their places in the script.
-
-    What the same statement came to by this command id is answered again, whatever became of its source since.
-    """
-    _, executor = EXECUTORS[type(parsed.value)]
-    try:
-        recalled = yield from recall_statement(parsed, command_id, context)
-        name, message, listing, warnings = recalled or (yield from executor(parsed.value, context))
-    except InvalidStatementError as error:
-        if not error.diagnostics:
-            raise
-        raise InvalidStatementError.by([_in_script(one, parsed) for one in error.diagnostics]) from None
-    columns, rows = cells_of(listing)
-    return StatementResult(parsed.text, kind_of(parsed.value), name, message, columns, rows, warnings=warnings)
-
-
-def _in_script(diagnostic: SqlDiagnostic, parsed: ParsedStatement) -> SqlDiagnostic:
-    """Return an error of a statement with the place that it has in the script; the whole statement where it has variables."""
-    if len(parsed.text) != parsed.end - parsed.start:
-        return replace(diagnostic, start=parsed.start, end=parsed.end, line=parsed.line, column=parsed.column)
-    column = diagnostic.column + (parsed.column - 1 if diagnostic.line == 1 else 0)
-    start, end = diagnostic.start + parsed.start, diagnostic.end + parsed.start
-    return replace(diagnostic, start=start, end=end, line=diagnostic.line + parsed.line - 1, column=column)

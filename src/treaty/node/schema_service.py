@@ -8,7 +8,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 
 from treaty.core.finding import Diagnostic, ExplainedDifference, Finding
 from treaty.core.limits import (
@@ -47,12 +46,8 @@ from treaty.core.schema_engine import (
     VersionNames,
 )
 from treaty.formats.budget import StepBudget, StepsError, use_budget
-from treaty.formats.engine import FormatEngine
-from treaty.formats.id_schemes import find_id_schemes
 from treaty.formats.model_cache import count_characters as reach
-from treaty.formats.registry import find_formats
-from treaty.formats.validators.registry import find_validators, names_of_validators
-from treaty.node.pool import AnswerPool, ProcessPool, ThreadPool, answer_in_time
+from treaty.node.installed_formats import PROCESSES, THREAD, InstalledFormats
 from treaty.node.question_queue import AnswerQuestion, QuestionQueue, QuestionSource
 
 Key = tuple[str, bytes, bytes, tuple[str, ...]]
@@ -159,7 +154,8 @@ class SchemaService:
     `memo_bytes` bounds the cache.
     """
 
-    formats: tuple[str, ...]
+    formats: Callable[[], tuple[str, ...]]
+    """Returns names of formats; it and the next ones are functions, because what they need is loaded late."""
     answer: Callable[[Question], Answer]
     run: AnswerQuestion
     inline_bytes: int = INLINE_BYTES
@@ -167,9 +163,9 @@ class SchemaService:
     release: Callable[[], None] = lambda: None
     """Closes the pool of `run`."""
     validators: Callable[[], frozenset[str]] = frozenset
-    """Returns names of validators; a function, because it imports all formats."""
-    id_schemes: Mapping[str, str] = field(default_factory=dict)
-    """Id schemes, each with its package."""
+    """Returns names of validators; all formats are loaded for it."""
+    id_schemes: Callable[[], Mapping[str, str]] = dict
+    """Returns id schemes, each with its package."""
     workers: int = 1
     index: SearchIndex | None = None
     """Answers searches; None: they are not offered."""
@@ -289,7 +285,7 @@ class SchemaSession:
     @property
     def formats(self) -> tuple[str, ...]:
         """Names of the formats with a plug-in here."""
-        return self.service.formats
+        return self.service.formats()
 
     @property
     def validators(self) -> frozenset[str]:
@@ -299,7 +295,7 @@ class SchemaSession:
     @property
     def id_schemes(self) -> Mapping[str, str]:
         """Id schemes that are here, each with its package."""
-        return self.service.id_schemes
+        return self.service.id_schemes()
 
     def begin_round(self) -> None:
         """Start a new round, in another turn of the loop."""
@@ -364,8 +360,8 @@ def answered_engine(session: SchemaSession) -> SessionEngine:
 
 
 def make_thread_service() -> SchemaService:
-    """Return a service with one thread for large questions, for an embedded node."""
-    return _make_service(ThreadPool(), 1)
+    """Return a service with one thread for large questions, for an embedded node. A format is loaded by its first schema."""
+    return _make_service(InstalledFormats(THREAD), 1)
 
 
 def make_process_service(processes: int = POOL_PROCESSES) -> SchemaService:
@@ -373,18 +369,18 @@ def make_process_service(processes: int = POOL_PROCESSES) -> SchemaService:
 
     Processes are started on demand. All formats are imported now, not by a request.
     """
-    find_formats().validators()
-    return _make_service(ProcessPool(), processes)
+    installed = InstalledFormats(PROCESSES)
+    installed.load()
+    return _make_service(installed, processes)
 
 
-def _make_service(pool: AnswerPool, workers: int) -> SchemaService:
-    formats, plugins = find_formats(), find_validators()
+def _make_service(installed: InstalledFormats, workers: int) -> SchemaService:
     return SchemaService(
-        formats.names,
-        FormatEngine(formats).answer,
-        partial(answer_in_time, pool),
-        release=pool.close,
-        validators=lambda: names_of_validators(formats.validators(), plugins),
-        id_schemes=find_id_schemes().packages,
+        installed.names,
+        installed.answer,
+        installed.run,
+        release=installed.close,
+        validators=installed.validators,
+        id_schemes=installed.id_schemes,
         workers=workers,
     )

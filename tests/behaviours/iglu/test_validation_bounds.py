@@ -75,7 +75,7 @@ def test_a_server_validates_large_values_in_its_pool_and_small_ones_itself() -> 
     small, large = (ValidateValue(schema, json.dumps(["x"] * count).encode(), 40) for count in (3, 6_000))
 
     async def validate() -> list[ValueValidated]:
-        service = SchemaService(engine.formats.names, engine.answer, answer_in_pool)
+        service = SchemaService(lambda: engine.formats.names, engine.answer, answer_in_pool)
         return [await service.validate_value(one) for one in (small, large, small)]
 
     answers = asyncio.run(validate())

@@ -64,7 +64,7 @@ def desk(inline_bytes: int = 10_000) -> SchemaService:
         await asyncio.sleep(FAIR)
         return answer(question)
 
-    return SchemaService(FORMATS, answer, run, inline_bytes=inline_bytes, validators=lambda: Truth.validators)
+    return SchemaService(lambda: FORMATS, answer, run, inline_bytes=inline_bytes, validators=lambda: Truth.validators)
 
 
 @asynccontextmanager

@@ -36,7 +36,7 @@ class Counting:
 
 def test_a_question_is_answered_once() -> None:
     count = Counting()
-    made = SchemaService(FORMATS, count.answer, count.run)
+    made = SchemaService(lambda: FORMATS, count.answer, count.run)
     question = CompareSchemas(toy("a"), toy("a", "b?"))
     assert made.open_session().ask(question) == made.open_session().ask(question) == answer(question)
     assert len(count.asked) == 1
@@ -44,7 +44,7 @@ def test_a_question_is_answered_once() -> None:
 
 def test_what_is_remembered_is_bounded_and_what_was_used_last_stays() -> None:
     count = Counting()
-    made = SchemaService(FORMATS, count.answer, count.run, memo_bytes=20_000)
+    made = SchemaService(lambda: FORMATS, count.answer, count.run, memo_bytes=20_000)
     kept = ParseSchema(toy("kept"))
     for number in range(500):
         made.open_session().ask(ParseSchema(toy(f"f{number}")))
@@ -58,7 +58,7 @@ def test_what_is_remembered_is_bounded_and_what_was_used_last_stays() -> None:
 
 def test_an_answer_stays_with_its_decision_when_the_memo_has_forgotten_it() -> None:
     count = Counting()
-    made = SchemaService(FORMATS, count.answer, count.run, memo_bytes=0)
+    made = SchemaService(lambda: FORMATS, count.answer, count.run, memo_bytes=0)
     session = made.open_session()
     for _ in range(5):
         session.ask(ParseSchema(toy("a")))
@@ -105,7 +105,7 @@ async def test_what_takes_many_steps_goes_to_the_pool_however_short_it_is() -> N
         spend(steps)
         return spot.answer(question)
 
-    made = SchemaService(FORMATS, costly, away.run)
+    made = SchemaService(lambda: FORMATS, costly, away.run)
     session = made.open_session()
     first, second, third, fourth, fifth = (ParseSchema(toy(name)) for name in "abcde")
     assert session.ask(first) is not None
@@ -123,7 +123,7 @@ async def test_what_takes_many_steps_goes_to_the_pool_however_short_it_is() -> N
 async def test_a_decision_that_waited_too_often_is_refused_with_503(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_service, "DECISION_ROUNDS", 3)
     count = Counting()
-    made = SchemaService(FORMATS, count.answer, count.run, inline_bytes=0)
+    made = SchemaService(lambda: FORMATS, count.answer, count.run, inline_bytes=0)
     session = made.open_session(writes=True)
     for number in range(3):
         await made.answer_questions(session, (ParseSchema(toy(f"f{number}")),))
@@ -142,7 +142,7 @@ async def test_many_who_ask_the_same_wait_for_one_answer() -> None:
         await asyncio.sleep(1)
         return await count.run(question)
 
-    made = SchemaService(FORMATS, count.answer, run, inline_bytes=0, memo_bytes=0)
+    made = SchemaService(lambda: FORMATS, count.answer, run, inline_bytes=0, memo_bytes=0)
     first, second, third = (ParseSchema(toy(name)) for name in "abc")
     leaving = asyncio.create_task(made.answer_questions(made.open_session(), (first,)))
     await asyncio.sleep(0.5)
@@ -166,7 +166,7 @@ async def test_a_failure_is_told_to_all_who_wait_and_to_nobody_later() -> None:
             raise RecursionError("too deep")
         return answer(question)
 
-    made = SchemaService(FORMATS, answer, run, inline_bytes=0)
+    made = SchemaService(lambda: FORMATS, answer, run, inline_bytes=0)
     told = await asyncio.gather(
         *(made.answer_questions(made.open_session(), (ParseSchema(toy("a")),)) for _ in range(3)),
         return_exceptions=True,

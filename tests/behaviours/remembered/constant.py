@@ -71,7 +71,8 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "formats.protobuf.linker.link:get_known_schema",
         "formats.protobuf.well_known:load_file",
         "node.pool:_parser",
-        "node.schema_service:SchemaService.id_schemes",
+        "node.installed_formats:InstalledFormats._engine",
+        "node.installed_formats:InstalledFormats._pool",
     ),
     "a part of an object that does not change, and goes with it": (
         "api.application:ServerApplication.cache",

@@ -5,11 +5,11 @@ from typing import TypeVar
 
 from treaty.api.ksqldb import entities as e
 from treaty.api.ksqldb.bodies import KsqlEntity
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.handlers.metastore.names import refuse_other_kind
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.messages.metastore import DescribeSource, SourceFound
 from treaty.core.refusals import NotOffered
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import Source
 from treaty.core.state.metastore.indexes import reads_of
 from treaty.core.state.metastore.keys import key_of_name

@@ -12,8 +12,8 @@ from treaty.api.ksqldb.errors import KsqlStatementError, describe_failure
 from treaty.api.ksqldb.exchange import KsqlExchange
 from treaty.api.ksqldb.routes import ROUTES, TABLE
 from treaty.core.requests import Request
-from treaty.metastore.records.destinations import RecordDestination
 from treaty.metastore.records.outcomes import ReportRecords
+from treaty.metastore.records.steps import RecordDestination
 from treaty.wire.confluent.headers import ALWAYS, POSITION, readable
 
 _READ = frozenset({KSQL_MEDIA, DELIMITED_MEDIA})

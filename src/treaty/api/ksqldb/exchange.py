@@ -21,13 +21,15 @@ from treaty.core.column_types.tokens import print_text
 from treaty.core.limits import REQUEST_BYTES
 from treaty.core.messages.metastore import DescribeSource, ListSources
 from treaty.core.refusals import Invalid, Refusal, RegistryError, Unavailable
-from treaty.metastore.execution.planned import PlanningOptions
+from treaty.metastore.execution.context import PlanningOptions
 from treaty.metastore.execution.recorders import AsyncSequenceRecorder
 from treaty.metastore.execution.results import StatementResult
 from treaty.metastore.ksqldb.sent_text import SentStatement, refuse_formats, translate_text
-from treaty.metastore.metastore import AsyncMetastore, parse_statements
-from treaty.metastore.records.destinations import RecordDestination, RecordDestinations
+from treaty.metastore.metastore import AsyncMetastore
+from treaty.metastore.records.destinations import RecordDestinations
 from treaty.metastore.records.outcomes import ReportRecords
+from treaty.metastore.records.steps import RecordDestination
+from treaty.metastore.script_run import parse_statements
 from treaty.metastore.sql import statements as s
 from treaty.metastore.sql.script import ParsedStatement, StatementScript
 from treaty.node.large_work import run_by_size

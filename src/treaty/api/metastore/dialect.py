@@ -14,8 +14,8 @@ from treaty.api.metastore.routes import PREFIX, ROUTES
 from treaty.core.refusals import RegistryError
 from treaty.core.requests import Request
 from treaty.metastore.execution.results import diagnostic_bodies, place_body, result_body
-from treaty.metastore.records.destinations import RecordDestination
 from treaty.metastore.records.outcomes import ReportRecords
+from treaty.metastore.records.steps import RecordDestination
 from treaty.wire.confluent.headers import ALWAYS, POSITION
 from treaty.wire.metastore import error_body, status_of
 from treaty.wire.statements import MEDIA, MetastoreErrorBody

@@ -22,11 +22,13 @@ from treaty.core.messages.metastore import (
 )
 from treaty.core.refusals import Invalid, RegistryError
 from treaty.core.sources import KINDS
-from treaty.metastore.execution.planned import PlanningOptions
+from treaty.metastore.execution.context import PlanningOptions
 from treaty.metastore.execution.results import ScriptOutcome, result_body
-from treaty.metastore.metastore import AsyncMetastore, parse_statements
-from treaty.metastore.records.destinations import RecordDestination, RecordDestinations
+from treaty.metastore.metastore import AsyncMetastore
+from treaty.metastore.records.destinations import RecordDestinations
 from treaty.metastore.records.outcomes import ReportRecords
+from treaty.metastore.records.steps import RecordDestination
+from treaty.metastore.script_run import parse_statements
 from treaty.node.large_work import run_by_size
 from treaty.wire import metastore as w
 from treaty.wire.statements import StatementResultsBody, StatementsBody

@@ -7,7 +7,7 @@ import click
 
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
-from treaty.client.connection import run_exchange
+from treaty.core.registry import run_exchange
 from treaty.metastore.project.check import NOTE, PROBLEM, check_metastore
 
 WRONG = 1

@@ -13,7 +13,7 @@ from treaty.cli.registry import connection
 from treaty.cli.terminal import findings, screen
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
 from treaty.cli.terminal.source import UnusableError, read_text
-from treaty.client.connection import run_exchange
+from treaty.core.registry import run_exchange
 from treaty.metastore.project.compilation import CompiledProject, compile_project, parse_lock
 from treaty.metastore.project.files import InvalidProjectError, ProjectProblem
 from treaty.metastore.project.lock import LOCK_FILE, MovedObject, ProjectLock, compare_locks, print_lock, read_lock

@@ -11,8 +11,8 @@ from treaty.cli.spark import is_verbose, needs_spark
 from treaty.distribution import install_command
 
 if TYPE_CHECKING:
-    from treaty.client.exchanges import Exchange
-    from treaty.metastore.execution.planned import PlanningOptions
+    from treaty.core.registry import Exchange
+    from treaty.metastore.execution.context import PlanningOptions
     from treaty.metastore.execution.planner import PlannedQuery, Planner
     from treaty.metastore.sql.statements import CreateSourceStatement
 
@@ -60,7 +60,7 @@ def open_planning(choice: PlannerChoice, url: str) -> Iterator["PlanningOptions"
 
     Raises `UnusableError` with the remedy for `local` without Spark.
     """
-    from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions  # noqa: PLC0415 (a client of a server needs it not)
+    from treaty.metastore.execution.context import ASK_PLANNERS, PlanningOptions  # noqa: PLC0415 (a client of a server needs it not)
 
     if choice == LOCAL:
         with needs_spark():

@@ -2,27 +2,42 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treaty.cli.cluster_options import open_destinations, read_clusters
 from treaty.cli.metastore.planner_choice import AUTO, LOCAL, PlannerChoice, open_planning
 from treaty.cli.metastore.result_printer import describe_failure
 from treaty.cli.metastore.statement_session import ConfirmDrop
-from treaty.cli.registry.connection import open_registry
+from treaty.cli.registry.failures import report_failures
 from treaty.cli.spark import is_verbose, needs_jvm, needs_spark
+from treaty.cli.terminal import registry_url
 from treaty.core.messages.metastore import DropSource, SourcesDropped
 from treaty.core.refusals import RegistryError
-from treaty.core.registry import Registry
-from treaty.metastore.compared_results import QueryComparer
+from treaty.core.registry import CALL, CallOptions, Registry
+from treaty.metastore.execution.context import PlanningOptions
 from treaty.metastore.execution.results import diagnostic_bodies, place_body, result_body
-from treaty.metastore.metastore import Metastore, parse_statements, run_parsed, run_parsed_atomic, with_warnings
+from treaty.metastore.records.steps import RecordDestination
+from treaty.metastore.script_run import parse_statements, run_parsed, run_parsed_atomic, with_warnings
 from treaty.metastore.sql.printer import print_statement
 from treaty.metastore.sql.script import ParsedStatement, StatementScript
 from treaty.metastore.sql.statements import DropSourceStatement
 from treaty.wire.metastore import error_body, status_of
 from treaty.wire.statements import StatementResultBody
+
+if TYPE_CHECKING:
+    from treaty.metastore.compared_results import QueryComparer
+
+
+@dataclass(slots=True)
+class SessionTarget:
+    """Where the statements of a session are carried out: a `StatementTarget`."""
+
+    registry: Registry
+    destination: RecordDestination
+    planning: PlanningOptions
+    call: CallOptions = CALL
 
 
 class RegistrySession:
@@ -44,11 +59,12 @@ class RegistrySession:
         """
         self._open = ExitStack()
         destination = self._open.enter_context(closing(open_destinations(clusters, files)))
-        connection = self._open.enter_context(open_registry(url, "create"))
+        self._open.enter_context(report_failures())
+        registry = self._open.enter_context(closing(registry_url.open_at(url, "create")))
         planning = self._open.enter_context(open_planning(planner, url))
         if planner == LOCAL and (root is not None or topics):  # it loads Spark at once
-            planning = replace(planning, comparer=_open_comparer(connection.registry, root, topics))
-        self._metastore = Metastore(connection.registry, destination=destination, planning=planning)
+            planning = replace(planning, comparer=_open_comparer(registry, root, topics))
+        self._target = SessionTarget(registry, destination, planning)
 
     def run(
         self,
@@ -69,7 +85,7 @@ class RegistrySession:
             for place, parsed in enumerate(script.statements):
                 failed = parsed.text
                 statement = parsed if dry_run else self._confirm(parsed, confirm)
-                result = run_parsed(self._metastore, statement, dry_run=dry_run, place=place)
+                result = run_parsed(self._target, statement, dry_run=dry_run, place=place)
                 yield result_body(with_warnings(result, script, parsed))
         except RegistryError as error:
             body = error_body(error, diagnostic_bodies(error))
@@ -85,7 +101,7 @@ class RegistrySession:
     ) -> Iterator[StatementResultBody]:
         """Yield the results of a script of one commit."""
         confirmed = [one if dry_run else self._confirm(one, confirm) for one in script.statements]
-        outcome = run_parsed_atomic(self._metastore, replace(script, statements=tuple(confirmed)), dry_run=dry_run)
+        outcome = run_parsed_atomic(self._target, replace(script, statements=tuple(confirmed)), dry_run=dry_run)
         if outcome.error is not None:
             body = error_body(outcome.error, diagnostic_bodies(outcome.error))
             body.failed, body.place = outcome.failed, place_body(outcome)
@@ -98,7 +114,7 @@ class RegistrySession:
         if not isinstance(drop, DropSourceStatement) or not drop.cascade or drop.digest:
             return parsed
         request = DropSource(drop.name, drop.kind, drop.if_exists, cascade=True, dry_run=True)
-        going: SourcesDropped = self._metastore.registry.ask(request, self._metastore.call).answer
+        going: SourcesDropped = self._target.registry.ask(request, self._target.call).answer
         if not going.names:
             return parsed
         confirm(going.names)
@@ -106,7 +122,7 @@ class RegistrySession:
         return replace(parsed, value=confirmed, head=print_statement(confirmed))
 
 
-def _open_comparer(registry: Registry, root: Path | None, topics: Sequence[str]) -> QueryComparer:
+def _open_comparer(registry: Registry, root: Path | None, topics: Sequence[str]) -> "QueryComparer":
     """What compares queries; its JVM starts with the first comparison, and ends with the program. Without a root there are topics alone."""
     clusters = read_clusters(topics)
     with needs_spark():

@@ -36,7 +36,7 @@ from treaty.cli.metastore.wait_notice import READS_TABLE, show_wait
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.options import parse_pairs
 from treaty.cli.terminal.source import read_text
-from treaty.client.kafka.consumer import StartOffset
+from treaty.client.kafka.offsets import StartOffset
 from treaty.wire.statements import StatementResultBody
 
 

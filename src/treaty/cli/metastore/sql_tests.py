@@ -60,7 +60,7 @@ def command(
       treaty test metastore/ --junit results.xml --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
     with needs_spark():
-        from treaty.client.connection import run_exchange  # noqa: PLC0415 (these load Spark, which --help must not need)
+        from treaty.core.registry import run_exchange  # noqa: PLC0415 (these load Spark, which --help must not need)
         from treaty.spark.held_folder import HeldFolder  # noqa: PLC0415
         from treaty.spark.planner.registry_sources import find_readable_source  # noqa: PLC0415
         from treaty.spark.session import QUICK_START, session  # noqa: PLC0415

@@ -17,7 +17,8 @@ from treaty.client.explain.record import explain_record
 from treaty.client.groups.deserializer import GroupDeserializer
 from treaty.client.groups.explanation import explain_group_record
 from treaty.client.groups.settings import GroupReaderSettings
-from treaty.client.kafka.consumer import ReadRange, StartOffset, TopicRecord, read_records
+from treaty.client.kafka.consumer import ReadRange, TopicRecord, read_records
+from treaty.client.kafka.offsets import StartOffset
 from treaty.client.records.decoder import DecodedPart, DecodeMode, RecordDecoder, show_base64, show_data, to_json_value
 from treaty.client.serializers.errors import BadRecordError
 from treaty.client.serializers.frames import HEADER_OF, Part

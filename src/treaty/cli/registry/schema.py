@@ -7,6 +7,7 @@ from typing import IO, Any
 import click
 
 from treaty.cli.registry import connection
+from treaty.cli.registry.failures import RefusedError
 from treaty.cli.terminal import registry_warnings, screen
 from treaty.cli.terminal.findings import OutputOptions, locate_refusal, output_options, print_findings, read_old_version
 from treaty.cli.terminal.options import SubcommandGroup, format_, parse_pairs
@@ -30,7 +31,7 @@ def command() -> None:
     """Register, look up, show and delete schemas."""
 
 
-class RejectedSchemaError(connection.RefusedError):
+class RejectedSchemaError(RefusedError):
     """The registry refuses the schema in a file; every finding is printed."""
 
     def __init__(self, subject: str, file: str, draft: Draft, refusal: Refusal, output: OutputOptions) -> None:

@@ -20,6 +20,7 @@ from treaty.core.refusals import RegistryError
 
 if TYPE_CHECKING:
     from treaty.client.connection import Connection
+    from treaty.core.registry import Registry
 
 MISSING = Literal["refuse", "create", "empty"]
 """How a missing SQLite file is handled: an error, a new registry, or an empty one in memory."""
@@ -31,14 +32,25 @@ def connect_to(url: str, missing: MISSING = "refuse") -> "Connection":
     """
     from treaty.assemble import connect  # noqa: PLC0415 (it brings a node, and most commands ask a server)
 
+    return connect(_find_target(url, missing))
+
+
+def open_at(url: str, missing: MISSING = "refuse") -> "Registry":
+    """Open the registry that `connect_to` connects to, without the methods of a connection. Raises as `connect_to` does."""
+    from treaty.assemble import open_registry  # noqa: PLC0415 (as above)
+
+    return open_registry(_find_target(url, missing))
+
+
+def _find_target(url: str, missing: MISSING) -> ClientSettings | str:
     if is_missing(url):
         if missing == "refuse":
             raise UnusableError(f"there is no registry at {url}: the file does not exist; check its path")
         if missing == "empty":
             screen.say(f"There is no registry at {url} yet; it is treated as empty.", "yellow", err=True)
-            return connect("memory:")
+            return "memory:"
         screen.say(f"{url} is a new registry.", "yellow", err=True)
-    return connect(read_settings(url, os.environ))  # noqa: TID251 (a command's settings are variables too)
+    return read_settings(url, os.environ)  # noqa: TID251 (a command's settings are variables too)
 
 
 def describe_failure(error: RegistryError, registry: str = "the registry") -> str:

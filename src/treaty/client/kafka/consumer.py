@@ -10,9 +10,10 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any
 
 from treaty.client.kafka.library import LOGGER, KafkaClientError, load_library, make_client_error, translate_errors
+from treaty.client.kafka.offsets import BEGINNING, StartOffset
 from treaty.client.serializers.frames import Headers
 from treaty.core.kafka import KafkaCluster, LastBrokerError
 
@@ -39,18 +40,10 @@ class TopicRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class StartOffset:
-    """The start in each partition: an offset, a number of records before the end, or a time (ms since the epoch)."""
-
-    kind: Literal["beginning", "end", "offset", "last", "time"] = "beginning"
-    number: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class ReadRange:
     """The part of a topic to read."""
 
-    start: StartOffset = StartOffset()
+    start: StartOffset = BEGINNING
     partitions: tuple[int, ...] = ()
     """Partitions; empty for all."""
     follow: bool = False

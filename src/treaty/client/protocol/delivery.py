@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
@@ -126,6 +125,8 @@ def asked_pause(event: HttpResponse | NoResponse) -> float | None:
     text = text.strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 (few answers have a date)
+
     try:
         seconds = parsedate_to_datetime(text) - parsedate_to_datetime(event.header("Date") or "")
     except (ValueError, TypeError):

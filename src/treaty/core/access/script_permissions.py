@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from treaty.core.access import source_permissions as sources
+from treaty.core.access import statement_permissions
 from treaty.core.access.permissions import Required, anywhere, of_subject_in_any_context
 from treaty.core.messages import metastore as m
 from treaty.core.messages.names import GetPin
@@ -12,8 +13,8 @@ from treaty.core.messages.scripts import PreviewScript, RunScript, SchemaAsserti
 from treaty.core.requests import GetSchema, GetVersion
 
 NEEDS_OF: Mapping[type, tuple[str, Callable[[Any], Required]]] = {
-    m.CreateSource: ("create-source", sources.importable(sources.of_create_source)),
-    m.ChangeSource: ("change-source", sources.of_change_source),
+    m.CreateSource: ("create-source", sources.importable(statement_permissions.of_create_source)),
+    m.ChangeSource: ("change-source", statement_permissions.of_change_source),
     m.SetSourceState: ("set-source-state", sources.of_source("pause")),
     m.DropSource: ("drop-source", sources.importable(sources.of_source("delete"))),
     m.UndropSource: ("undrop-source", sources.of_source("register")),

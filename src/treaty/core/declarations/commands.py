@@ -5,7 +5,7 @@ from typing import Any
 
 from treaty.core import answers as a
 from treaty.core import requests as q
-from treaty.core.access import permissions
+from treaty.core.access import permissions, request_permissions
 from treaty.core.declarations.operation import (
     REGISTER_LIMITS,
     SUBJECT,
@@ -64,7 +64,7 @@ _TIE_LIMITS = ("ASSOCIATIONS_PER_RESOURCE", "ASSOCIATIONS_PER_SUBJECT", *REGISTE
 
 DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
-        "register", q.Register, a.RegisteredVersion, any_format.register_any, permissions.of_register, REGISTER_LIMITS,
+        "register", q.Register, a.RegisteredVersion, any_format.register_any, request_permissions.of_register, REGISTER_LIMITS,
         writes=True, answer_name="registered", alias=SUBJECT_UNLESS_EXACT, query_before=_version_before, sign=_sign_register,
         is_idempotent=lambda request: not request.number and request.expected is None,
     ),
@@ -73,16 +73,16 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         writes=True, answer_name="registered", alias=SUBJECT, query_before=_version_before,
     ),
     Operation(
-        "delete-version", q.DeleteVersion, a.DeletedVersions, deletion.delete_version, permissions.of_delete,
+        "delete-version", q.DeleteVersion, a.DeletedVersions, deletion.delete_version, request_permissions.of_delete,
         writes=True, answer_name="deleted", alias=SUBJECT_UNLESS_EXACT,
         query_before=lambda request: q.GetVersion(request.subject, request.version, deleted=True),
     ),
     Operation(
-        "delete-subject", q.DeleteSubject, a.DeletedVersions, deletion.delete_subject, permissions.of_delete,
+        "delete-subject", q.DeleteSubject, a.DeletedVersions, deletion.delete_subject, request_permissions.of_delete,
         writes=True, answer_name="deleted", alias=SUBJECT, query_before=_version_before,
     ),
     Operation(
-        "make-context", q.MakeContext, a.ContextMade, contexts.make_context, permissions.of_make_context,
+        "make-context", q.MakeContext, a.ContextMade, contexts.make_context, request_permissions.of_make_context,
         ("CONTEXTS", "NAME_LENGTH", "COUNTER", "ID_GAP"), writes=True, answer_name="context-made", is_idempotent=is_always,
     ),
     Operation(
@@ -90,7 +90,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         writes=True, answer_name="deleted",
     ),
     Operation(
-        "set-config", q.SetConfig, a.ConfigStored, settings_changes.set_config, permissions.of_set_config,
+        "set-config", q.SetConfig, a.ConfigStored, settings_changes.set_config, request_permissions.of_set_config,
         ("NAME_LENGTH", "RULES", "RULE_NAME"), writes=True, answer_name="config-stored", is_idempotent=is_always,
         query_before=_config_before,
     ),
@@ -99,7 +99,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         writes=True, answer_name="config-stored", query_before=_config_before,
     ),
     Operation(
-        "set-mode", q.SetMode, a.ModeStored, settings_changes.set_mode, permissions.of_set_mode, ("NAME_LENGTH",),
+        "set-mode", q.SetMode, a.ModeStored, settings_changes.set_mode, request_permissions.of_set_mode, ("NAME_LENGTH",),
         writes=True, answer_name="mode-stored", is_idempotent=is_always, query_before=_mode_before,
     ),
     Operation(
@@ -107,7 +107,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         writes=True, answer_name="mode-stored", query_before=_mode_before,
     ),
     Operation(
-        "associate", t.Associate, t.ResourceBound, association_changes.associate, permissions.of_associate, _TIE_LIMITS,
+        "associate", t.Associate, t.ResourceBound, association_changes.associate, request_permissions.of_associate, _TIE_LIMITS,
         writes=True, answer_name="resource-bound", is_idempotent=is_always, sign=_sign_associate,
         query_before=lambda request: t.ListAssociations(t.OfId(request.resource.id)),
     ),

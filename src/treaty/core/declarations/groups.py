@@ -3,7 +3,7 @@
 from typing import Any
 
 from treaty.core import answers as a
-from treaty.core.access import permissions
+from treaty.core.access import permissions, request_permissions
 from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, Operation, is_always
 from treaty.core.handlers import api_keys, deletion, encodings, named_policies
 from treaty.core.handlers.drafts import version_names
@@ -45,12 +45,12 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         ("ENCODINGS_PAGE",), alias=SUBJECT, pauses=True,
     ),
     Operation(
-        "create-subject", g.CreateSubject, g.GroupCreated, group_changes.create_subject, permissions.of_create_subject,
+        "create-subject", g.CreateSubject, g.GroupCreated, group_changes.create_subject, request_permissions.of_create_subject,
         ("NAME_LENGTH", "GROUP_PROPERTIES", "GROUP_PROPERTY_CHARACTERS", "ORIGIN_LENGTH", "CONTEXTS", "SUBJECTS_PER_CONTEXT", "ID_SCHEMES"),
         writes=True, answer_name="group-created", alias=SUBJECT, is_idempotent=is_always, query_before=_group_before,
     ),
     Operation(
-        "change-subject", g.ChangeSubject, g.GroupCreated, group_changes.change_subject, permissions.of_change_subject,
+        "change-subject", g.ChangeSubject, g.GroupCreated, group_changes.change_subject, request_permissions.of_change_subject,
         ("GROUP_PROPERTIES", "GROUP_PROPERTY_CHARACTERS"), writes=True, answer_name="group-created", alias=SUBJECT,
         is_idempotent=lambda request: request.previous is None, query_before=_group_before,
     ),
@@ -91,15 +91,15 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         pauses=True,
     ),
     Operation(
-        "find-same-version", g.FindSameVersion, a.VersionFound, group_versions.find_same_version, permissions.of_check,
+        "find-same-version", g.FindSameVersion, a.VersionFound, group_versions.find_same_version, request_permissions.of_check,
         DRAFT_LIMITS, alias=SUBJECT,
     ),
     Operation(
         "find-same-schema", g.FindSameSchema, g.GroupVersions, group_versions.find_same_schema,
-        permissions.of_find_same_schema, DRAFT_LIMITS, pauses=True,
+        request_permissions.of_find_same_schema, DRAFT_LIMITS, pauses=True,
     ),
     Operation(
-        "check-reading", g.CheckReading, a.CompatibilityResult, group_versions.check_reading, permissions.of_check,
+        "check-reading", g.CheckReading, a.CompatibilityResult, group_versions.check_reading, request_permissions.of_check,
         DRAFT_LIMITS, alias=SUBJECT,
     ),
     Operation(

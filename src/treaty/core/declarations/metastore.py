@@ -1,8 +1,9 @@
-"""Operations on sources and types of the metastore."""
+"""Operations that change sources and types of the metastore, and those of planners and runners."""
 
 from typing import Any
 
 from treaty.core.access import source_permissions as permissions
+from treaty.core.access import statement_permissions
 from treaty.core.access.script_permissions import of_script
 from treaty.core.declarations.operation import REGISTER_LIMITS, Operation, is_always
 from treaty.core.handlers.metastore import (
@@ -12,7 +13,6 @@ from treaty.core.handlers.metastore import (
     kept_files,
     planners,
     planning_jobs,
-    queries,
     restoration,
     runners,
     scripts,
@@ -23,7 +23,6 @@ from treaty.core.messages import deleted_topics as t
 from treaty.core.messages import kept_files as k
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
-from treaty.core.messages import query_feed as f
 from treaty.core.messages import runners as r
 from treaty.core.messages import scripts as batch
 
@@ -31,13 +30,13 @@ _SOURCE_LIMITS = ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_COLUMNS",
 
 DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
-        "create-source", m.CreateSource, m.SourceStored, creation.create_source, permissions.importable(permissions.of_create_source),
+        "create-source", m.CreateSource, m.SourceStored, creation.create_source, permissions.importable(statement_permissions.of_create_source),
         (*_SOURCE_LIMITS, "BODY_READS", "INCARNATIONS", *REGISTER_LIMITS), writes=True, answer_name="source-stored",
         is_idempotent=lambda request: request.if_not_exists,
         query_before=lambda request: m.DescribeSource(request.definition.name),
     ),
     Operation(
-        "change-source", m.ChangeSource, m.SourceStored, changes.change_source, permissions.of_change_source,
+        "change-source", m.ChangeSource, m.SourceStored, changes.change_source, statement_permissions.of_change_source,
         (*_SOURCE_LIMITS, *REGISTER_LIMITS), writes=True, answer_name="source-stored",
         query_before=lambda request: m.DescribeSource(request.name),
     ),
@@ -69,7 +68,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     ),
     Operation("preview-script", batch.PreviewScript, batch.ScriptPreview, scripts.preview_script, of_script, ("SCRIPT_STATEMENTS",)),
     Operation(
-        "request-plan", p.RequestPlan, p.PlanOutcome, planning_jobs.request_plan, permissions.of_request_plan,
+        "request-plan", p.RequestPlan, p.PlanOutcome, planning_jobs.request_plan, statement_permissions.of_request_plan,
         ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_PROPERTIES", "PLANNING_WAITING", "PLANNING_SECONDS"), writes=True,
         answer_name="plan-outcome",
     ),
@@ -102,30 +101,20 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         ("ASSIGNED_PARTS",), writes=True, answer_name="runner-released",
     ),
     Operation(
-        "assign-queries", r.AssignQueries, r.QueriesAssigned, runners.assign_queries, permissions.of_assign_queries,
+        "assign-queries", r.AssignQueries, r.QueriesAssigned, runners.assign_queries, statement_permissions.of_assign_queries,
         ("ASSIGNED_PARTS",), writes=True, answer_name="queries-assigned", is_idempotent=is_always,
     ),
     Operation(
         "list-kept-files", k.ListKeptFiles, k.KeptFiles, kept_files.list_kept_files, permissions.any_source("plan"),
         ("KEPT_FILES", "DROP_GRACE", "CLOCK_MARGIN"), pauses=True,
     ),
-    Operation("describe-source", m.DescribeSource, m.SourceFound, queries.describe_source, permissions.of_source("read")),
     Operation("get-destination", m.GetDestination, m.SourceFound, destinations.get_destination, permissions.of_source("insert")),
-    Operation("list-sources", m.ListSources, m.Sources, queries.list_sources, permissions.any_source("read"), ("SOURCES_PAGE", "SOURCES_PAGE_CHARACTERS"), pauses=True),
     Operation(
-        "list-queries", f.ListQueries, f.QueryFeed, queries.list_queries, permissions.any_source("read"),
-        ("SOURCES_PAGE", "LONG_POLL_SECONDS"), pauses=True, waits=lambda request, answer: 0 if answer.changed else request.wait,
-    ),
-    Operation(
-        "lease-topics", t.LeaseTopics, t.TopicsLeased, deleted_topics.lease_topics, permissions.of_lease_topics,
+        "lease-topics", t.LeaseTopics, t.TopicsLeased, deleted_topics.lease_topics, statement_permissions.of_lease_topics,
         ("PLANNER_NAME", "NAME_LENGTH", "TOPICS_DELETED", "TOPIC_LEASES"), writes=True, answer_name="topics-leased",
     ),
     Operation(
         "list-deleted-topics", t.ListDeletedTopics, t.DeletedTopics, deleted_topics.list_deleted_topics, permissions.any_source("read"),
         ("TOPICS_DELETED",),
     ),
-    Operation("list-dropped", m.ListDropped, m.DroppedSources, queries.list_dropped, permissions.any_source("read"), ("SOURCES_PAGE", "SOURCES_PAGE_CHARACTERS"), pauses=True),
-    Operation("describe-type", m.DescribeType, m.TypeFound, types.describe_type, permissions.any_source("read")),
-    Operation("list-types", m.ListTypes, m.Types, types.list_types, permissions.any_source("read"), ("SOURCES_PAGE", "SOURCES_PAGE_CHARACTERS")),
-    Operation("list-dependents", m.ListDependents, m.Dependents, queries.list_dependents, permissions.of_list_dependents, ("CLOSURE",)),
 )  # fmt: skip

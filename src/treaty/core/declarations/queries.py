@@ -5,7 +5,7 @@ from typing import Any
 
 from treaty.core import answers as a
 from treaty.core import requests as q
-from treaty.core.access import permissions
+from treaty.core.access import permissions, request_permissions
 from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, SUBJECT_UNLESS_EXACT, Operation, SubjectMember
 from treaty.core.handlers import association_queries, contexts, listings, lookup, queries, settings_changes
 from treaty.core.handlers.comparison import differences, search
@@ -26,10 +26,10 @@ TRIED_SUBJECT: SubjectMember[d.CompareVersions] = SubjectMember(
 DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation("get-config", q.GetConfig, a.ConfigStored, settings_changes.get_config, permissions.of_shown_scope("read", "config")),
     Operation("get-mode", q.GetMode, a.ModeStored, settings_changes.get_mode, permissions.of_shown_scope("read", "mode")),
-    Operation("lookup", q.Lookup, a.VersionFound, lookup.lookup, permissions.of_lookup, DRAFT_LIMITS, alias=SUBJECT),
-    Operation("check", q.Check, a.CompatibilityResult, lookup.check_draft, permissions.of_check, DRAFT_LIMITS, alias=SUBJECT),
+    Operation("lookup", q.Lookup, a.VersionFound, lookup.lookup, request_permissions.of_lookup, DRAFT_LIMITS, alias=SUBJECT),
+    Operation("check", q.Check, a.CompatibilityResult, lookup.check_draft, request_permissions.of_check, DRAFT_LIMITS, alias=SUBJECT),
     Operation(
-        "compare-versions", d.CompareVersions, d.SchemasCompared, differences.compare_versions, permissions.of_compare,
+        "compare-versions", d.CompareVersions, d.SchemasCompared, differences.compare_versions, request_permissions.of_compare,
         (*DRAFT_LIMITS, "FINDINGS", "FINDINGS_CHARACTERS", "SHOWN_CHARACTERS", "TOUCHED"),
         alias=TRIED_SUBJECT,
     ),
@@ -77,11 +77,11 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation("list-contexts", q.ListContexts, a.Contexts, contexts.list_contexts, permissions.anywhere("read")),
     Operation(
         "list-associations", t.ListAssociations, t.Associations, association_queries.list_associations,
-        permissions.of_list_associations, ("ASSOCIATIONS_LISTED",), alias=ASSOCIATED_SUBJECT,
+        request_permissions.of_list_associations, ("ASSOCIATIONS_LISTED",), alias=ASSOCIATED_SUBJECT,
     ),
     Operation(
         "get-associations", t.GetAssociations, t.AssociationResults, association_queries.get_associations,
         permissions.anywhere("read"), ("ASSOCIATION_BATCH", "ASSOCIATIONS_LISTED"),
     ),
-    Operation("get-outcome", q.GetOutcome, a.CommandOutcome, queries.get_outcome, permissions.of_get_outcome),
+    Operation("get-outcome", q.GetOutcome, a.CommandOutcome, queries.get_outcome, request_permissions.of_get_outcome),
 )  # fmt: skip

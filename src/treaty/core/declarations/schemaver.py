@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from treaty.core.access import permissions
+from treaty.core.access import permissions, request_permissions
 from treaty.core.declarations.operation import REGISTER_LIMITS, SUBJECT, Operation, is_always
 from treaty.core.handlers.registration import publication
 from treaty.core.handlers.schemaver import queries
@@ -16,7 +16,7 @@ def _version_before(request: s.Publish | s.DeletePublished) -> Request[Any]:
 
 DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
-        "publish", s.Publish, s.PublishedVersion, publication.publish, permissions.of_publish, (*REGISTER_LIMITS, "WARNINGS"),
+        "publish", s.Publish, s.PublishedVersion, publication.publish, request_permissions.of_publish, (*REGISTER_LIMITS, "WARNINGS"),
         writes=True, answer_name="published-version", alias=SUBJECT, query_before=_version_before,
     ),
     Operation(

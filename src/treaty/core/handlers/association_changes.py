@@ -5,7 +5,8 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
-from treaty.core.access.permissions import RequiredPermission, of_associate, on_subject, on_topic, refuse_unless_met
+from treaty.core.access.permissions import RequiredPermission, on_subject, on_topic, refuse_unless_met
+from treaty.core.access.request_permissions import of_associate
 from treaty.core.answers import TOPIC, DeletedVersions, Resource
 from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers import association_queries as tied

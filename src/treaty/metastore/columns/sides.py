@@ -3,18 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from treaty.client.exchanges import Exchange
 from treaty.core.names import Subject
 from treaty.core.refusals import FormatNotAllowed, Invalid
+from treaty.core.registry import Exchange
 from treaty.core.schema import Draft
 from treaty.core.state.columns import Column, Columns, ColumnType, List, Scalar, Struct
 from treaty.metastore.columns.from_schema import Side, columns_of_schema, refuse_twins
 from treaty.metastore.columns.pins import PinnedVersion, find_latest_version, find_pinned_version, find_version_with_id
 from treaty.metastore.columns.sql_types import print_bare_type
 from treaty.metastore.columns.to_schema import FORMATS, SchemaChoices, find_root_name, schema_of_columns
+from treaty.metastore.sql.properties import KAFKA, NONE
 
-NONE, KAFKA = "NONE", "KAFKA"
-"""Formats of keys without a schema: no key at all, and one primitive as Kafka's own serializers write it."""
 KAFKA_SCALARS = frozenset({"int32", "int64", "float32", "float64", "string", "binary"})
 """Types of a key in the format KAFKA: four or eight bytes of a number, UTF-8, or the bytes themselves."""
 AVRO_FRAMINGS = frozenset({"md5", "single-object"})

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.client.references import resolve_schema
 from treaty.core.column_types import SqlType, list_type_names, lower_name, parse_column_type
 from treaty.core.column_types.leaf_paths import list_leaves, print_path
@@ -19,6 +18,7 @@ from treaty.core.messages.metastore import (
 )
 from treaty.core.names import Subject
 from treaty.core.refusals import NotFound, NotPermitted
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.requests import GetSchema
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.sources import TABLE_KIND, SchemaPin, Source, SourceColumn, SourcePart

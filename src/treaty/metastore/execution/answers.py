@@ -6,7 +6,7 @@ from treaty.core.column_types.tokens import print_text
 from treaty.core.messages.metastore import SourcesDropped, SourceStored, TypeDropped, TypeStored
 from treaty.core.refusals import NotLatest
 from treaty.core.sources import PAUSED
-from treaty.metastore.execution.planned import StatementContext
+from treaty.metastore.execution.context import StatementContext
 from treaty.metastore.execution.results import ResultRows
 from treaty.metastore.sql import statements as s
 from treaty.metastore.sql.values import format_time

@@ -1,15 +1,13 @@
 """ASSERT SCHEMA: whether a schema is there, asked again until it is as the statement says or its time is over."""
 
-import time
-from dataclasses import dataclass
-
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.limits import ASSERT_SECONDS
 from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, NotFound
-from treaty.core.requests import GetVersion, Request, UsesOf
+from treaty.core.registry import Exchange, request_answer
+from treaty.core.requests import GetVersion, UsesOf
 from treaty.metastore.execution.answers import Answer, describe_assertion, describe_held
-from treaty.metastore.execution.planned import StatementContext
+from treaty.metastore.execution.context import StatementContext
+from treaty.metastore.records.steps import PauseStep
 from treaty.metastore.sql.statements import AssertSchemaStatement
 
 FIRST_PAUSE = 0.05
@@ -19,17 +17,6 @@ LONGEST_PAUSE = 1.0
 
 class AssertFailedError(Conflicting):
     """What ASSERT says does not hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class PauseStep(Request[None]):
-    """A step of a statement that waits for some seconds. Not sent to a registry."""
-
-    seconds: float
-
-    def run(self, _destination: object) -> None:
-        """Wait."""
-        time.sleep(self.seconds)
 
 
 def assert_schema(statement: AssertSchemaStatement, context: StatementContext) -> Exchange[Answer]:

@@ -8,17 +8,17 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.handlers.metastore.scripts import place_of_refusal
 from treaty.core.limits import SCRIPT_ATTEMPTS, SCRIPT_REPLAYED
 from treaty.core.messages import metastore as m
 from treaty.core.messages.scripts import PreviewScript, RunScript, SchemaAssertion, ScriptDone, ScriptMember
 from treaty.core.refusals import NotFound, Refusal, RegistryError, TooLarge
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.requests import GetSchema, Request
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.execution.answers import Answer, describe_answer, describe_held
+from treaty.metastore.execution.context import StatementContext
 from treaty.metastore.execution.memory import recall_done
-from treaty.metastore.execution.planned import StatementContext
 from treaty.metastore.execution.prefix import QUESTION_NAMES, list_needed, names_in
 from treaty.metastore.execution.results import InvalidStatementError, StatementResult
 from treaty.metastore.execution.statements import EXECUTORS, cells_of, kind_of

@@ -3,17 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.column_types.tokens import print_name
 from treaty.core.messages.assessments import ChangeAssessment, LostColumn
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.messages.plans import PlannedSource
 from treaty.core.refusals import Invalid
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead, StateFingerprint
 from treaty.metastore.compared_results import list_comparison
 from treaty.metastore.definitions import define_source, find_existing
-from treaty.metastore.execution.explained import explained_create
-from treaty.metastore.execution.planned import PlanningOptions, plan_create
+from treaty.metastore.execution.context import PlanningOptions
+from treaty.metastore.execution.planned import plan_create
+from treaty.metastore.execution.planner import explained_create
 from treaty.metastore.execution.results import ResultRows
 from treaty.metastore.sql.statements import CreateSourceStatement, ExplainStatement
 from treaty.metastore.sql.values import ComparedRange

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.refusals import Invalid, NotFound
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import Incarnation, Source, SourcePart, SourceRead
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.execution.results import Cell, ResultRows

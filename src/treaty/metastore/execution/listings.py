@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.handlers.metastore.names import refuse_other_kind
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.messages.metastore import Dependent, DescribeSource, DescribeType, ListDependents, TypeFound
 from treaty.core.messages.names import SEQUENCE, GetNamedVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import NotFound, Refusal
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.requests import ListSubjects
 from treaty.core.sources import BAD, QUERY, QueryPlan, Source
 from treaty.core.state.metastore.indexes import pins_of, reads_of
@@ -17,7 +17,6 @@ from treaty.metastore.execution.history import show_history
 from treaty.metastore.execution.pages import list_dropped, list_fed_queries, list_sources, list_types
 from treaty.metastore.execution.results import ResultRows
 from treaty.metastore.execution.source_printer import print_source, print_type
-from treaty.metastore.execution.topic_statements import describe_topic, show_topics
 from treaty.metastore.sql.properties import PROPERTIES
 from treaty.metastore.sql.statements import DescribeStatement, ShowCreateStatement, ShowStatement
 
@@ -29,6 +28,8 @@ def show(statement: ShowStatement) -> Exchange[ResultRows]:
     if statement.subject == "HISTORY":
         return (yield from show_history(statement.of))
     if statement.subject == "TOPICS":
+        from treaty.metastore.execution.topic_statements import show_topics  # noqa: PLC0415 (a client of Kafka)
+
         return (yield from show_topics(extended=statement.extended))
     return (yield from _SHOWN[statement.subject](statement))
 
@@ -216,6 +217,8 @@ def describe(statement: DescribeStatement) -> Exchange[ResultRows]:
         pins = yield from _name_pins(described.source)
         for name, text in _facts(described.source, pins):
             listing.add(name, text, "", None, "")
+        from treaty.metastore.execution.topic_statements import describe_topic  # noqa: PLC0415 (a client of Kafka)
+
         if state := (yield from describe_topic(described.source)):
             listing.add("topic", state, "", None, "")
         listing.add("read by", ", ".join(described.readers), "", None, "")

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.messages.metastore import SourceStored, digest_statement
 from treaty.core.outcomes import read_outcome
 from treaty.core.refusals import NotFound
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.requests import GetOutcome
-from treaty.metastore.definitions import cluster_of, has_bad_rows, own_properties
 from treaty.metastore.execution.answers import Answer, describe_answer
-from treaty.metastore.execution.planned import StatementContext
+from treaty.metastore.execution.context import StatementContext
 from treaty.metastore.sql.script import ParsedStatement
 from treaty.metastore.sql.statements import AddColumnsStatement, CreateSourceStatement, RefreshSchemaStatement
 
@@ -43,4 +42,6 @@ def _digest(parsed: ParsedStatement) -> str:
     value = parsed.value
     if not isinstance(value, CreateSourceStatement):
         return digest_statement(parsed.text)
+    from treaty.metastore.definitions import cluster_of, has_bad_rows, own_properties  # noqa: PLC0415 (it derives schemas)
+
     return digest_statement(parsed.text, cluster_of(value), own_properties(value), bad_rows=has_bad_rows(value))

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.messages.metastore import Dependent, DroppedListed, ListDropped, ListSources, ListTypes
 from treaty.core.messages.query_feed import FedQuery, FedRunner, ListQueries
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.requests import Request
 from treaty.core.sources import Source, StoredType
 from treaty.core.state.metastore.keys import key_of_name

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass, replace
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.handlers.metastore.planners import TOO_LATE
-from treaty.core.limits import LONG_POLL_SECONDS, PLANNING_ATTEMPTS, PLANNING_SECONDS
+from treaty.core.limits import LONG_POLL_SECONDS, PLANNING_ATTEMPTS
 from treaty.core.messages.metastore import CreateSource, DescribeSource, ExpectedSource, SourceStored
 from treaty.core.messages.plans import GetPlan, PlannedSource, PlanOutcome, RequestPlan, StatementFault, WithdrawPlan
 from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryError, Unavailable
+from treaty.core.registry import Exchange, request_answer
 from treaty.distribution import install_command
-from treaty.metastore.compared_results import QueryComparer
 from treaty.metastore.definitions import connector_of, find_existing
+from treaty.metastore.execution.context import PlanningOptions
 from treaty.metastore.execution.planner import Planner, plan_statement
 from treaty.metastore.execution.results import InvalidStatementError
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
@@ -21,41 +21,12 @@ POLL_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class PlanningOptions:
-    """How a query is planned: by this planner, or (None) by one that takes the job within `seconds`.
-
-    With `ask_seconds` planners of the registry may take the job for as long, before `planner` plans it.
-    `comparer` runs the queries of EXPLAIN REPLACE COMPARE, and is None where Spark or the data are not.
-    """
-
-    planner: Planner | None = None
-    seconds: int = PLANNING_SECONDS
-    comparer: QueryComparer | None = None
-    ask_seconds: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class CreationOptions:
     """What a CREATE wants besides what its statement says: which source is there, whether nothing is written, and an assessment."""
 
     expected: ExpectedSource | None = None
     dry_run: bool = False
     assess: bool = False
-
-
-ASK_PLANNERS = PlanningOptions()
-"""Any planner may take the job, within PLANNING_SECONDS."""
-
-
-@dataclass(frozen=True, slots=True)
-class StatementContext:
-    """What a statement is carried out with: its text, whether nothing is to be written, and what its source must be."""
-
-    text: str
-    dry_run: bool = False
-    expected: ExpectedSource | None = None
-    planning: PlanningOptions = ASK_PLANNERS
-    """How queries are planned."""
 
 
 def create_planned(

@@ -1,9 +1,9 @@
 """`Planner`: what plans the query of a CREATE, in this process or another; and how a job of the registry is answered by one."""
 
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any, Protocol, TypeVar
 
-from treaty.client.exchanges import Exchange
 from treaty.core.answers import Uses, VersionFound
 from treaty.core.messages.associations import EntryRefusal
 from treaty.core.messages.metastore import CreateSource, DescribeSource
@@ -11,9 +11,9 @@ from treaty.core.messages.names import PinFound
 from treaty.core.messages.plans import FinishPlanningJob, PlanningJobTaken, StatementFault, WaitingStatement
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, OutcomeUnknown, RegistryError, Unavailable
+from treaty.core.registry import Exchange
 from treaty.core.sources import QueryPlan
 from treaty.metastore.definitions import planned_request
-from treaty.metastore.execution.explained import explained_create
 from treaty.metastore.execution.results import InvalidStatementError
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
 from treaty.metastore.sql.script import parse_script
@@ -160,3 +160,19 @@ def _fault(diagnostic: SqlDiagnostic) -> StatementFault:
         diagnostic.expected,
         diagnostic.hint,
     )
+
+
+def explained_create(statement: ExplainStatement) -> CreateSourceStatement:
+    """Return the CREATE that an EXPLAIN is about. Raises `Invalid` for an EXPLAIN of a name, and for a query that is none.
+
+    A query alone fills a table where it groups rows, else a stream. The name is made from the text, so that it is the same for
+    who asks and for the planner.
+    """
+    if statement.statement is not None:
+        return statement.statement
+    name = f"explain_{blake2b(statement.body.encode(), digest_size=6).hexdigest()}"
+    parsed = parse_script(f"CREATE STREAMING TABLE {name} AS {statement.body}") if statement.body else None
+    created = parsed.statements[0].value if parsed is not None and len(parsed.statements) == 1 else None
+    if not isinstance(created, CreateSourceStatement):
+        raise Invalid.of("STATEMENT_UNPLANNED", "EXPLAIN has no query to plan", path="/sql", allowed="EXPLAIN SELECT …")
+    return replace(created, body=statement.body, final=statement.final)

@@ -1,10 +1,10 @@
 """PAUSE, RESUME, ROLLBACK, RESET CHECKPOINT and REFRESH: what becomes of the query of a source."""
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.messages.metastore import ChangeSource, SetSourceState, SourceStored
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import PAUSED, RUNNING
 from treaty.metastore.execution.answers import Answer, describe_state
-from treaty.metastore.execution.planned import StatementContext
+from treaty.metastore.execution.context import StatementContext
 from treaty.metastore.sql.statements import PauseStatement, RestartStatement, ResumeStatement
 
 DONE = {

@@ -6,18 +6,18 @@ from typing import Any, TypeVar, cast
 
 from treaty.core.limits import COMMAND_ID
 from treaty.core.messages.metastore import GetDestination, SourceFound
-from treaty.core.messages.plans import WithdrawPlan
-from treaty.core.operations import is_command
+from treaty.core.operations import is_command, operation_name
 from treaty.core.refusals import Invalid
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Reply
 from treaty.core.requests import Request
 from treaty.core.sources import Source
 from treaty.core.state.commit import PositionToken
-from treaty.metastore.execution.assertions import PauseStep
-from treaty.metastore.execution.topic_statements import AwaitTopic, ReadTopics
-from treaty.metastore.records.destinations import RecordDestination, WriteRecords
+from treaty.metastore.records.steps import PauseStep, RecordDestination, StatementStep
 
 A = TypeVar("A")
+
+WITHDRAWAL = "withdraw-plan"
+"""The operation that gives a plan up, which is no command of the statement."""
 
 
 def statement_call(call: CallOptions, request: Request[Any], place: int) -> CallOptions:
@@ -28,7 +28,7 @@ def statement_call(call: CallOptions, request: Request[Any], place: int) -> Call
     """
     if not call.command_id:
         return call
-    if not is_command(request) or isinstance(request, WithdrawPlan):
+    if not is_command(request) or operation_name(request) == WITHDRAWAL:
         return replace(call, command_id="")
     return replace(call, command_id=command_id_at(call, place))
 
@@ -63,7 +63,7 @@ class SequenceRecorder:
 
     def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Ask the registry, or the destination for what is about records and topics."""
-        if isinstance(request, WriteRecords | ReadTopics | AwaitTopic | PauseStep):
+        if isinstance(request, StatementStep):
             return Reply(cast("A", request.run(self.destination)), self.token)
         reply = self.registry.ask(request, statement_call(call, request, self.place))
         self.token = reply.token
@@ -93,7 +93,7 @@ class AsyncSequenceRecorder:
         """Ask the registry, or the destination for what is about records and topics."""
         if isinstance(request, PauseStep):
             return Reply(cast("A", await asyncio.sleep(request.seconds)), self.token)
-        if isinstance(request, WriteRecords | ReadTopics | AwaitTopic):
+        if isinstance(request, StatementStep):
             return Reply(cast("A", await asyncio.to_thread(request.run, self.destination)), self.token)
         reply = await self.registry.ask(request, statement_call(call, request, self.place))
         self.token = reply.token

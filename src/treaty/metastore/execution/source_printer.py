@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from treaty.core.column_types import parse_column_type
 from treaty.core.schema import Pairs
 from treaty.core.sources import Source, SourceColumn, SourcePart, StoredType
-from treaty.metastore.columns.sides import KAFKA
 from treaty.metastore.sql.printer import print_head, print_statement
+from treaty.metastore.sql.properties import KAFKA
 from treaty.metastore.sql.statements import CreateSourceStatement, CreateTypeStatement
 from treaty.metastore.sql.values import HeadColumn
 

@@ -4,15 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.column_types import print_column_type
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.messages.metastore import ChangeSource, CreateType, DropSource, DropType, SourcesDropped, UndropSource
 from treaty.core.refusals import Incompatible, Invalid
-from treaty.metastore.added_columns import plan_columns
-from treaty.metastore.columns.refresh import REFRESH_COLUMNS
-from treaty.metastore.columns.source_refresh import refresh_source
-from treaty.metastore.definitions import create_source
+from treaty.core.registry import Exchange, request_answer
 from treaty.metastore.execution import query_changes
 from treaty.metastore.execution.answers import (
     Answer,
@@ -24,21 +20,23 @@ from treaty.metastore.execution.answers import (
     describe_type,
 )
 from treaty.metastore.execution.assertions import AssertFailedError, assert_schema
-from treaty.metastore.execution.explanation import explain
+from treaty.metastore.execution.context import StatementContext
 from treaty.metastore.execution.listings import describe, show, show_create
-from treaty.metastore.execution.planned import StatementContext, create_planned
 from treaty.metastore.execution.results import Cell, ResultRows
 from treaty.metastore.execution.system_tables import select
-from treaty.metastore.execution.topic_statements import AwaitTopic, describe_assertion
 from treaty.metastore.sql import statements as s
 
 
 def _create_source(statement: s.CreateSourceStatement, context: StatementContext) -> Exchange[Answer]:
     if statement.body:
+        from treaty.metastore.execution.planned import create_planned  # noqa: PLC0415 (what plans queries)
+
         stored, notes = yield from create_planned(
             statement, context.text, context.planning, dry_run=context.dry_run, expected=context.expected
         )
     else:
+        from treaty.metastore.definitions import create_source  # noqa: PLC0415 (it derives schemas and columns)
+
         stored, notes = yield from create_source(
             statement, context.text, dry_run=context.dry_run, expected=context.expected
         )
@@ -80,6 +78,8 @@ def _change(request: ChangeSource, context: StatementContext) -> Exchange[Answer
 
 
 def _add_columns(statement: s.AddColumnsStatement, context: StatementContext) -> Exchange[Answer]:
+    from treaty.metastore.added_columns import plan_columns  # noqa: PLC0415 (it derives schemas)
+
     change, notes = yield from plan_columns(statement, context.text)
     expected = context.expected or change.expected
     try:
@@ -138,6 +138,9 @@ def _comment(statement: s.CommentStatement, context: StatementContext) -> Exchan
 
 
 def _refresh_schema(statement: s.RefreshSchemaStatement, context: StatementContext) -> Exchange[Answer]:
+    from treaty.metastore.columns.refresh import REFRESH_COLUMNS  # noqa: PLC0415 (these read schemas)
+    from treaty.metastore.columns.source_refresh import refresh_source  # noqa: PLC0415 (as above)
+
     stored, effect = yield from refresh_source(
         statement.name, context.text, dry_run=context.dry_run, kind=statement.kind
     )
@@ -157,6 +160,8 @@ def _describe(statement: s.DescribeStatement, _context: StatementContext) -> Exc
 
 
 def _explain(statement: s.ExplainStatement, context: StatementContext) -> Exchange[Answer]:
+    from treaty.metastore.execution.explanation import explain  # noqa: PLC0415 (what plans queries)
+
     name, listing, notes = yield from explain(statement, context.text, context.planning)
     return name, "", listing, notes
 
@@ -178,6 +183,8 @@ def _rows(listing: ResultRows, name: str) -> Answer:
 
 
 def _assert_topic(statement: s.AssertTopicStatement, _context: StatementContext) -> Exchange[Answer]:
+    from treaty.metastore.execution.topic_statements import AwaitTopic, describe_assertion  # noqa: PLC0415 (a client of Kafka)
+
     what = describe_assertion(statement)
     if not (yield from request_answer(AwaitTopic(statement))):
         raise AssertFailedError.of(

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, TooLarge
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.requests import ListSchemas, ListSubjects
 from treaty.core.sources import QUERY, Source
 from treaty.metastore.execution.pages import list_fed_queries, list_sources, list_types, list_upstreams

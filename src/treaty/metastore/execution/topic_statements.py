@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.client.kafka.library import KafkaClientError, KafkaMissingError
 from treaty.client.kafka.topic_admin import CLEANUP, RETENTION, TopicAdmin, TopicFacts
 from treaty.core.kafka import KafkaCluster
 from treaty.core.limits import ASSERT_SECONDS
 from treaty.core.messages.deleted_topics import DeletedTopic, ListDeletedTopics
 from treaty.core.refusals import NotOffered, Unavailable
-from treaty.core.requests import Request
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import Source
 from treaty.metastore.execution.pages import list_sources
 from treaty.metastore.execution.results import ResultRows
@@ -30,6 +29,7 @@ from treaty.metastore.records.desired_topics import (
     state_of,
 )
 from treaty.metastore.records.destinations import missing_cluster
+from treaty.metastore.records.steps import StatementStep
 from treaty.metastore.sql.statements import AssertTopicStatement
 from treaty.metastore.sql.values import format_time
 
@@ -45,8 +45,8 @@ class TopicClusters(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadTopics(Request[dict[str, TopicFacts | None]]):
-    """A step of a statement that reads topics of a cluster. Not sent to a registry."""
+class ReadTopics(StatementStep[dict[str, TopicFacts | None]]):
+    """A step of a statement that reads topics of a cluster."""
 
     cluster: str
     topics: tuple[str, ...]
@@ -65,7 +65,7 @@ class ReadTopics(Request[dict[str, TopicFacts | None]]):
 
 
 @dataclass(frozen=True, slots=True)
-class AwaitTopic(Request[bool]):
+class AwaitTopic(StatementStep[bool]):
     """A step of ASSERT TOPIC: whether the topic is as the statement says, before its time-out or at its end."""
 
     statement: AssertTopicStatement

@@ -4,20 +4,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from treaty.client.async_connection import run_exchange_async
-from treaty.client.connection import run_exchange
-from treaty.client.exchanges import Exchange
 from treaty.core.limits import PLAN_ATTEMPTS
 from treaty.core.refusals import Conflicting, NotFound, Reason, Refusal, RegistryError
-from treaty.core.registry import AsyncRegistry
+from treaty.core.registry import AsyncRegistry, Exchange, run_exchange
 from treaty.metastore.execution.atomic import AtomicScriptError
-from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions, StatementContext
+from treaty.metastore.execution.context import ASK_PLANNERS, PlanningOptions, StatementContext
 from treaty.metastore.execution.results import StatementResult
 from treaty.metastore.execution.statements import EXPECTING
-from treaty.metastore.metastore import Metastore, run_statement
+from treaty.metastore.metastore import Metastore
 from treaty.metastore.project.commits import apply_commit, is_too_large, list_commits
 from treaty.metastore.project.objects import SqlProject
 from treaty.metastore.project.plan import PlannedStep, ProjectPlan, describe_refusals
 from treaty.metastore.project.steps import ProjectChoices, plan_project
+from treaty.metastore.script_run import run_statement
 from treaty.metastore.sql.script import ParsedStatement
 
 CONCURRENT = (Conflicting, NotFound)

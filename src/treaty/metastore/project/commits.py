@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from treaty.client.exchanges import Exchange
 from treaty.core.limits import PROJECT_PREVIEWS, SCRIPT_STATEMENTS
 from treaty.core.refusals import Reason, Refusal, RegistryError, TooLarge
+from treaty.core.registry import Exchange
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.execution.atomic import WRITING, AtomicScriptError, preview_statements, run_atomic
 from treaty.metastore.project.objects import ObjectKey

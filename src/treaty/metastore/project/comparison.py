@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from difflib import SequenceMatcher
 
-from treaty.client.exchanges import Exchange
 from treaty.core.column_types import print_column_type
 from treaty.core.messages.metastore import CreateSource
 from treaty.core.names import Subject
+from treaty.core.registry import Exchange
 from treaty.core.requests import Register
 from treaty.core.schema import Pairs
 from treaty.core.sources import SchemaPin, Source, SourcePart, StoredType

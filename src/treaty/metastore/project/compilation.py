@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from treaty.client.exchanges import Exchange
 from treaty.core.column_types import (
     ColumnTypeError,
     SqlType,
@@ -16,10 +15,11 @@ from treaty.core.column_types import (
     print_column_type,
 )
 from treaty.core.refusals import NotFound, Refusal
+from treaty.core.registry import Exchange
 from treaty.core.requests import Request
 from treaty.core.sources import SourceColumn
 from treaty.metastore.columns.from_schema import Side
-from treaty.metastore.columns.sides import KAFKA, NONE, choose_key_format, settle_side
+from treaty.metastore.columns.sides import choose_key_format, settle_side
 from treaty.metastore.definitions import TABLES, connector_of, place_of, refuse_misplaced, side_request, source_column
 from treaty.metastore.execution.source_printer import print_columns
 from treaty.metastore.project.files import InvalidProjectError, ProjectProblem
@@ -27,6 +27,7 @@ from treaty.metastore.project.lock import LOCK_FORMAT, LockedObject, ProjectLock
 from treaty.metastore.project.objects import ProjectObject, SqlProject
 from treaty.metastore.project.order import list_read_names, order_objects, types_of
 from treaty.metastore.project.typed_sources import PlanBody, TypedSources, list_locked_columns
+from treaty.metastore.sql.properties import KAFKA, NONE
 from treaty.metastore.sql.statements import CreateSourceStatement, CreateTypeStatement
 
 LOCK_AGAIN = "`treaty lock`, where the registry has it"

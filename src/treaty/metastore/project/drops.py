@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.messages.metastore import DropSource, ExpectedSource
 from treaty.core.refusals import Reason, Refusal
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import Source
 from treaty.core.state.metastore.indexes import reads_of
 from treaty.core.state.metastore.keys import key_of_name

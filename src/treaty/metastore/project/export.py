@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-from treaty.client.exchanges import Exchange
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
+from treaty.core.registry import Exchange
 from treaty.core.sources import PAUSED, Source, SourceColumn, SourcePart
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.columns.from_schema import Side

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.column_types import list_type_names
 from treaty.core.messages.metastore import DescribeSource, DescribeType
 from treaty.core.refusals import NotFound
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import Source, SourceColumn
 from treaty.core.state.columns import Column
 from treaty.core.state.metastore.indexes import pins_of

@@ -9,10 +9,11 @@ from treaty.core.column_types.tokens import SqlToken, split_tokens
 from treaty.core.names import Subject, subject_of
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.columns.from_schema import Side
-from treaty.metastore.columns.sides import KAFKA, NONE, SUBJECT_PROPERTIES
+from treaty.metastore.columns.sides import SUBJECT_PROPERTIES
 from treaty.metastore.definitions import TABLES, connector_of
 from treaty.metastore.project.files import InvalidProjectError
 from treaty.metastore.project.objects import ObjectKey, ProjectObject
+from treaty.metastore.sql.properties import KAFKA, NONE
 from treaty.metastore.sql.statements import CreateSourceStatement, CreateTypeStatement
 
 _BEFORE = frozenset({"FROM", "JOIN"})

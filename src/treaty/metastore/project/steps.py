@@ -4,20 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from treaty.client.exchanges import Exchange
 from treaty.core.column_types import ColumnTypeError, print_column_type
 from treaty.core.column_types.tokens import print_name
 from treaty.core.handlers.metastore.definitions import BAD_SUFFIX
 from treaty.core.messages.metastore import CreateSource, ExpectedSource
 from treaty.core.refusals import NotFound, Reason, Refusal, Unavailable
+from treaty.core.registry import Exchange
 from treaty.core.sources import RUNNING, Source, StoredType
 from treaty.core.state.metastore.indexes import reads_of
 from treaty.core.state.metastore.keys import key_of_name
+from treaty.metastore.execution.context import ASK_PLANNERS, PlanningOptions, StatementContext
 from treaty.metastore.execution.pages import list_sources, list_types
-from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions, StatementContext
 from treaty.metastore.execution.planner import plan_statement
 from treaty.metastore.execution.source_printer import print_source, print_type
-from treaty.metastore.metastore import run_statement
 from treaty.metastore.project.commits import preview_plan
 from treaty.metastore.project.comparison import (
     LABEL,
@@ -35,6 +34,7 @@ from treaty.metastore.project.objects import ObjectKey, ProjectObject, SqlProjec
 from treaty.metastore.project.order import find_needs, order_objects
 from treaty.metastore.project.plan import CHANGE, CREATE, KEEP, WAITING, PlannedStep, ProjectPlan, kind_of_object
 from treaty.metastore.project.planned_rows import PlannedRows
+from treaty.metastore.script_run import run_statement
 from treaty.metastore.sql.printer import print_statement
 from treaty.metastore.sql.script import ParsedStatement
 from treaty.metastore.sql.statements import (

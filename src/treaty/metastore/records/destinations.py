@@ -1,19 +1,18 @@
 """Where records of statements are written: topics of clusters that settings name, and folders below a root."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import time
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from treaty.client.kafka.cluster_writer import ClusterWriter, UncertainWriteError
-from treaty.client.kafka.library import KafkaClientError, KafkaMissingError
-from treaty.client.kafka.producer import OutgoingRecord
 from treaty.core.kafka import KafkaCluster
 from treaty.core.refusals import Invalid, NotOffered, OutcomeUnknown, Unavailable
-from treaty.core.requests import Request
 from treaty.core.sources import Source
 from treaty.distribution import install_command
+
+if TYPE_CHECKING:
+    from treaty.client.kafka.cluster_writer import ClusterWriter
+    from treaty.client.kafka.producer import OutgoingRecord
 
 SERVERS = "`treaty serve`, or `treaty sql` over a log,"
 """The programs that write records of statements."""
@@ -28,36 +27,6 @@ class RecordsUncertainError(OutcomeUnknown):
         self.args = (message,)
 
 
-class RecordDestination(Protocol):
-    """Writes the records of a source."""
-
-    def write(self, source: Source, records: Sequence[OutgoingRecord]) -> str:
-        """Write records and return where they are, in words. Blocks for `INSERT_SECONDS` at most, and a little.
-
-        Raises `Unavailable` or `Refusal` where nothing was written, and `RecordsUncertainError` where some may have been.
-        """
-        ...
-
-    def close(self) -> None:
-        """Close connections."""
-
-
-@dataclass(frozen=True, slots=True)
-class WriteRecords(Request[str]):
-    """A step of a statement that writes records; `encode` returns them or refuses a value. Not sent to a registry."""
-
-    source: Source
-    encode: Callable[[], Sequence[OutgoingRecord]]
-    dry_run: bool = False
-
-    def run(self, destination: RecordDestination) -> str:
-        """Encode all records, then write them; return where they are, in words."""
-        records = self.encode()
-        if self.dry_run:
-            return f"{len(records)} record{'s' * (len(records) != 1)} would be written to {self.source.place}"
-        return destination.write(self.source, records)
-
-
 class RecordDestinations:
     """The clusters of settings by name, and the root of folders of files (None: no folders). Thread-safe."""
 
@@ -65,9 +34,9 @@ class RecordDestinations:
         """Take clusters and root; nothing is opened before the first record."""
         self.clusters = dict(clusters or {})
         self.files = files
-        self._writers = {name: ClusterWriter(cluster) for name, cluster in self.clusters.items()}
+        self._writers = {name: _writer(cluster) for name, cluster in self.clusters.items()}
 
-    def write(self, source: Source, records: Sequence[OutgoingRecord]) -> str:
+    def write(self, source: Source, records: "Sequence[OutgoingRecord]") -> str:
         """Write records, as `RecordDestination` says."""
         return (self._write_topic if source.connector == "kafka" else self._write_files)(source, records)
 
@@ -76,10 +45,13 @@ class RecordDestinations:
         for writer in self._writers.values():
             writer.close()
 
-    def _write_topic(self, source: Source, records: Sequence[OutgoingRecord]) -> str:
+    def _write_topic(self, source: Source, records: "Sequence[OutgoingRecord]") -> str:
         writer = self._writers.get(source.cluster)
         if writer is None:
             raise NotOffered(missing_cluster(source.cluster, self.clusters))
+        from treaty.client.kafka.cluster_writer import UncertainWriteError  # noqa: PLC0415 (loaded with the writer)
+        from treaty.client.kafka.library import KafkaClientError, KafkaMissingError  # noqa: PLC0415 (as above)
+
         try:
             places = writer.write(source.place, records)
         except KafkaMissingError as missing:
@@ -94,7 +66,7 @@ class RecordDestinations:
         where = f", partition {places[0].partition} offset {places[0].offset}" if len(places) == 1 else ""
         return f"{_count(records)} in topic {source.place}{where}"
 
-    def _write_files(self, source: Source, records: Sequence[OutgoingRecord]) -> str:
+    def _write_files(self, source: Source, records: "Sequence[OutgoingRecord]") -> str:
         folder = self._folder(source.place)
         try:
             from treaty.arrow import record_files  # noqa: PLC0415 (an extra)
@@ -132,6 +104,12 @@ class RecordDestinations:
         return folder
 
 
+def _writer(cluster: KafkaCluster) -> "ClusterWriter":
+    from treaty.client.kafka.cluster_writer import ClusterWriter  # noqa: PLC0415 (a client of Kafka, for who names a cluster)
+
+    return ClusterWriter(cluster)
+
+
 def missing_cluster(name: str, clusters: Mapping[str, KafkaCluster], program: str = SERVERS) -> str:
     """Return the sentence about a cluster that no setting of a program names."""
     known_here = f"; known here: {', '.join(sorted(clusters))}" if clusters else ""
@@ -141,7 +119,7 @@ def missing_cluster(name: str, clusters: Mapping[str, KafkaCluster], program: st
     )
 
 
-def _lines(source: Source, records: Sequence[OutgoingRecord]) -> list[bytes]:
+def _lines(source: Source, records: "Sequence[OutgoingRecord]") -> list[bytes]:
     """Return the values of records for a file of JSON lines, which has room for nothing else."""
     if source.value is None or source.value.format != "JSON":
         raise Invalid.of(
@@ -165,5 +143,5 @@ def _refuse_times(times: Sequence[int], latest: int) -> None:
             )  # fmt: skip
 
 
-def _count(records: Sequence[OutgoingRecord]) -> str:
+def _count(records: "Sequence[OutgoingRecord]") -> str:
     return f"{len(records)} record{'s' * (len(records) != 1)}"

@@ -8,7 +8,6 @@ from decimal import Context, Decimal
 from typing import Any
 
 from treaty.client.cache import CachedRegistry
-from treaty.client.connection import run_exchange
 from treaty.client.kafka.consumer import TopicRecord
 from treaty.client.records.column_values import KAFKA_PACKED
 from treaty.client.records.decoder import RecordDecoder, show_base64, show_data
@@ -19,7 +18,7 @@ from treaty.core.column_types import SqlType, lower_name, parse_column_type
 from treaty.core.messages.encodings import GetEncoding
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import NotFound
-from treaty.core.registry import Registry
+from treaty.core.registry import Registry, run_exchange
 from treaty.core.sources import SchemaPin, Source, SourcePart
 from treaty.core.state.columns import ColumnType, Scalar
 from treaty.core.state.columns import Decimal as DecimalType

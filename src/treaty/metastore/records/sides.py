@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.client.records.column_values import PayloadWriter, make_payload_writer, write_primitive
 from treaty.client.references import resolve_schema
 from treaty.client.serializers.errors import BadValueError
@@ -14,12 +13,13 @@ from treaty.core.column_types import SqlType, parse_column_type
 from treaty.core.messages.encodings import NO_CODEC, AssignEncoding
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.requests import GetSchema
 from treaty.core.sources import Source, SourceColumn, SourcePart
 from treaty.core.state.columns import Column, Columns, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
-from treaty.metastore.columns.sides import KAFKA
 from treaty.metastore.columns.sql_types import read_sql_type
+from treaty.metastore.sql.properties import KAFKA
 from treaty.plan.decoded_columns import derive_decoded_columns
 from treaty.plan.errors import PlanError
 from treaty.plan.frame_format import PRAVEGA

@@ -6,10 +6,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.column_types import lower_name, parse_column_type
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.refusals import Invalid
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import Source
 from treaty.metastore.bad_rows import first_generation, name_folder
 from treaty.metastore.columns.source_refresh import read_user_types

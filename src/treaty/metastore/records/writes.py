@@ -3,12 +3,11 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.column_types import parse_column_type
 from treaty.core.messages.metastore import GetDestination, SourceFound
 from treaty.core.refusals import Invalid
+from treaty.core.registry import Exchange, request_answer
 from treaty.metastore.columns.source_refresh import read_user_types
-from treaty.metastore.records.destinations import WriteRecords
 from treaty.metastore.records.rows import (
     RecordSchema,
     Row,
@@ -19,6 +18,7 @@ from treaty.metastore.records.rows import (
     update_row,
 )
 from treaty.metastore.records.sides import read_side
+from treaty.metastore.records.steps import WriteRecords
 from treaty.metastore.sql.statements import DeleteStatement, InsertStatement, UpdateStatement
 
 MakeRows = Callable[[RecordSchema], Sequence[Row]]

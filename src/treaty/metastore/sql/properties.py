@@ -108,6 +108,8 @@ _WAYS = {
     "CSV": _WITHOUT_SCHEMA,
     "DEBEZIUM-JSON": "JSON, with a schema of the envelope",
 }
+NONE, KAFKA = "NONE", "KAFKA"
+"""Formats of keys without a schema: no key at all, and one primitive as Kafka's own serializers write it."""
 _FORMATS = ("AVRO", "PROTOBUF", "JSON")
 _FLINK_FORMATS = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF"}
 _read_format = _choice(*_FORMATS, JSON_SR="JSON", **_FLINK_FORMATS)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from heapq import merge
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treaty.core.state.codec import dumps
 from treaty.core.state.commit import START, Position, as_root
@@ -16,9 +16,11 @@ from treaty.core.state.table import E, Index, K, Key, Table, V
 from treaty.core.state.tables import DictTables, read
 from treaty.core.state.view import count_group
 from treaty.node.segment.blocks import QUICK
-from treaty.node.segment.build import SegmentChanges, SegmentContents, build
-from treaty.node.segment.segment import Segment
 from treaty.node.segment.value_format import quick_row
+
+if TYPE_CHECKING:
+    from treaty.node.segment.build import SegmentContents
+    from treaty.node.segment.segment import Segment
 
 SMALL = 200_000
 """Rows up to which dictionaries alone hold everything: a segment would save nothing."""
@@ -27,8 +29,10 @@ Release = Callable[[], None]
 """Lets go of rows that are no longer shown."""
 
 
-def open_built(built: SegmentContents) -> Segment:
+def open_built(built: "SegmentContents") -> "Segment":
     """A segment in this process's memory."""
+    from treaty.node.segment.segment import Segment  # noqa: PLC0415 (small logs have none)
+
     columns = {
         name: memoryview(parts[0] if len(parts) == 1 else b"".join(parts)) for name, parts in built.columns.items()
     }
@@ -51,7 +55,7 @@ class LayeredTables:
         self._small = small
         self._stand_on(None, START)
 
-    def _stand_on(self, base: Segment | None, position: Position, over: DictTables | None = None) -> None:
+    def _stand_on(self, base: "Segment | None", position: Position, over: DictTables | None = None) -> None:
         self._base = base
         self._over = DictTables() if over is None else over
         self._covered: dict[str, set[Key]] = {}
@@ -70,13 +74,13 @@ class LayeredTables:
         if over is None:
             self._over.load(() if base is None else base.raw_rows(), position)
 
-    def stand_on(self, base: Segment, position: Position) -> None:
+    def stand_on(self, base: "Segment", position: Position) -> None:
         """Show just the rows of a segment, which were the log's at `position`."""
         self._stand_on(base, position)
 
     def ready_on(
         self,
-        base: Segment,
+        base: "Segment",
         place: Position,
         rows: Iterable[EncodedRow],
         position: Position,
@@ -95,7 +99,7 @@ class LayeredTables:
         self.__dict__.update(other.__dict__)
         return before.release
 
-    def stands_on(self, base: Segment) -> bool:
+    def stands_on(self, base: "Segment") -> bool:
         """Whether these are the rows of this segment, and what has changed since."""
         return self._base is base
 
@@ -190,7 +194,7 @@ class LayeredTables:
             return self._over.keys(table)
         return self._list_keys(self._base, table)
 
-    def _list_keys(self, base: Segment, table: AnyTable) -> Iterator[Any]:
+    def _list_keys(self, base: "Segment", table: AnyTable) -> Iterator[Any]:
         covered = self._covered.get(table.name, set())
         yield from (key for key in base.keys(table.name) if key not in covered)
         yield from self._over.keys(table)
@@ -220,8 +224,10 @@ class LayeredTables:
                     yield row
         yield from self._over.rows()
 
-    def built(self) -> SegmentContents:
+    def built(self) -> "SegmentContents":
         """A segment of all rows as they are now, made from the one below and what has changed."""
+        from treaty.node.segment.build import SegmentChanges, build  # noqa: PLC0415 (as above)
+
         base = self._base
         if base is None:
             return build(self._over.rows())
@@ -246,7 +252,7 @@ class LayeredTables:
         return _skip_repeats(merge(below, over, reverse=reverse))
 
     def _uncovered(
-        self, base: Segment, order: AnyTable | AnyIndex, base_entries: Iterator[Key], covered: set[Key]
+        self, base: "Segment", order: AnyTable | AnyIndex, base_entries: Iterator[Key], covered: set[Key]
     ) -> Iterator[Key]:
         """What the base has in an order, without what is covered."""
         if isinstance(order, Table):
@@ -268,7 +274,7 @@ class LayeredTables:
             yield first
             yield from uncovered
 
-    def _is_claimed(self, base: Segment, order: AnyIndex, entry: Key, covered: set[Key]) -> bool:
+    def _is_claimed(self, base: "Segment", order: AnyIndex, entry: Key, covered: set[Key]) -> bool:
         if entry in self._given_up:
             return False
         claimed = any(key not in covered for key in base.find(order, entry))
@@ -305,7 +311,7 @@ class LayeredTables:
                 self._cover(self._base, encoded.table, row.key)
         self._over.put(rows, position)
 
-    def _cover(self, base: Segment, table: str, key: Key) -> None:
+    def _cover(self, base: "Segment", table: str, key: Key) -> None:
         covered = self._covered.get(table)
         if covered is not None and key in covered:
             return
@@ -335,6 +341,8 @@ class LayeredTables:
             over = DictTables()
             over.put((_read(one, None) for one in some), position)
             return lambda: self._stand_on(None, position, over)
+        from treaty.node.segment.build import build  # noqa: PLC0415 (as above)
+
         last = {(row.table, row.key): row for row in some}
         base = open_built(build((row for row in last.values() if row.value is not None), level=QUICK))
         return lambda: self._stand_on(base, position)

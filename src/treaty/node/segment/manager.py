@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from treaty.core.refusals import Unavailable
 from treaty.core.state.commit import START, Position
@@ -17,10 +18,11 @@ from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.environment import trim_memory
 from treaty.node.follower import Follower, PutTables
 from treaty.node.segment.blocks import QUICK
-from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.segment import SegmentDamagedError
-from treaty.node.segment.statefile import KIND, StateFile, StateFileError, open_state
+
+if TYPE_CHECKING:
+    from treaty.node.segment.statefile import StateFile
 
 log = logging.getLogger("treaty.node")
 
@@ -71,7 +73,7 @@ class StateFileManager:
         """Stand the tables on the file, if there is one that can be used. The node then reads what came after it."""
         self._stand_on(self._newer())
 
-    def _stand_on(self, file: StateFile | None) -> bool:
+    def _stand_on(self, file: "StateFile | None") -> bool:
         if file is None:
             return False
         try:
@@ -83,7 +85,7 @@ class StateFileManager:
         self._found, self.written, self._bookmark = file, file.written, file.bookmark
         return True
 
-    def _newer(self) -> StateFile | None:
+    def _newer(self) -> "StateFile | None":
         """The file, if it is another one than was seen last, and can be used."""
         if self.path is None:
             return None
@@ -111,6 +113,8 @@ class StateFileManager:
                 return
             if self._stand_on(await self._unfolded(source)) or self._stand_on(await self._first()):
                 return
+            from treaty.node.segment.build import build  # noqa: PLC0415 (for a log with very many rows)
+
             position, built = await scan_rows(source, partial(build, level=QUICK))
             self._tables.stand_on(open_built(built), position)
             await asyncio.to_thread(trim_memory)
@@ -119,13 +123,13 @@ class StateFileManager:
         finally:
             self._prepared.set()
 
-    async def _unfolded(self, source: StateFileStore) -> StateFile | None:
+    async def _unfolded(self, source: StateFileStore) -> "StateFile | None":
         """The snapshot as a file: where the state file is, for those who may write it, else a file without a name."""
         target = self.path if self._write is not None or self._waits else None
         near = target or Path(tempfile.gettempdir(), "treaty" if self.path is None else self.path.name)
         half = near.with_name(f"{near.name}.{os.getpid()}.fold")
         try:
-            file = _open(half) if await source.read_state_file(half, KIND) else None
+            file = _open(half) if await source.read_state_file(half, _kind()) else None
             if file is not None and target is not None:
                 half.replace(target)
                 self._stamp = _stamp_of(target)
@@ -136,7 +140,7 @@ class StateFileManager:
             half.unlink(missing_ok=True)
         return file
 
-    async def _first(self) -> StateFile | None:
+    async def _first(self) -> "StateFile | None":
         """A file that is written now, by this one or by another worker."""
         if self._write is not None:
             log.info("there is no state file: it is written first")
@@ -179,7 +183,7 @@ class StateFileManager:
             self._tried, self._wanted = now, False
             await self._write(BACKGROUND)
 
-    async def _change_over(self, follower: Follower, newer_file: StateFile) -> None:
+    async def _change_over(self, follower: Follower, newer_file: "StateFile") -> None:
         """Change over to a newer file; one that is damaged, or not what the log has, is dropped."""
         is_wrong = False
 
@@ -199,7 +203,7 @@ class StateFileManager:
         else:
             log.warning("the state file %s is no help: %s", self.path, self._why_dropped(newer_file))
 
-    def _put(self, put: PutTables, file: StateFile) -> Callable[[], None]:
+    def _put(self, put: PutTables, file: "StateFile") -> Callable[[], None]:
         self._found, self.written = file, file.written
         return put()
 
@@ -210,7 +214,7 @@ class StateFileManager:
             self._found = self.written = None
             self._drop(file)
 
-    def _drop(self, dropped: StateFile) -> None:
+    def _drop(self, dropped: "StateFile") -> None:
         """Log why a file is not used. Who writes the file removes it, so that nothing is copied from it into the next
         one.
         """
@@ -222,7 +226,7 @@ class StateFileManager:
             if _stamp_of(self.path) == self._stamp:
                 self.path.unlink()
 
-    def _why_dropped(self, dropped: StateFile) -> str:
+    def _why_dropped(self, dropped: "StateFile") -> str:
         if dropped.segment.damage:
             return dropped.segment.damage
         file, shown_position = dropped.position, self._tables.position
@@ -243,7 +247,15 @@ def _stamp_of(path: Path) -> tuple[int, int]:
     return status.st_ino, status.st_mtime_ns
 
 
-def _open(path: Path) -> StateFile | None:
+def _kind() -> int:
+    from treaty.node.segment.statefile import KIND  # noqa: PLC0415 (as below)
+
+    return KIND
+
+
+def _open(path: Path) -> "StateFile | None":
+    from treaty.node.segment.statefile import StateFileError, open_state  # noqa: PLC0415 (loaded where there is a file)
+
     try:
         return open_state(path)
     except (StateFileError, Unavailable) as reason:

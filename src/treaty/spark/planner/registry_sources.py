@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.column_types import expand_type, parse_column_type, print_column_type
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.refusals import NotFound
+from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import STREAM, SchemaPin, Source, SourceColumn, SourcePart
 from treaty.metastore.columns.source_refresh import read_user_types
 from treaty.spark.planner.pseudo_columns import RECORDS

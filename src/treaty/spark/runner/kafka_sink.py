@@ -10,10 +10,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from treaty.client.connection import run_exchange
 from treaty.core.column_types.tokens import print_name
 from treaty.core.names import Subject
-from treaty.core.registry import Registry
+from treaty.core.registry import Registry, run_exchange
 from treaty.core.sources import Source, SourcePart
 from treaty.metastore.bad_rows import first_generation
 from treaty.metastore.columns.pins import find_version_with_id

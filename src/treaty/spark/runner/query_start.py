@@ -8,14 +8,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from treaty.client.connection import run_exchange
 from treaty.client.exchanges import versions
 from treaty.core.column_types import lower_name
 from treaty.core.column_types.tokens import print_name
 from treaty.core.kafka import KafkaCluster
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.names import Subject
-from treaty.core.registry import Registry
+from treaty.core.registry import Registry, run_exchange
 from treaty.core.sources import CHANGES, EXCHANGES, Incarnation, Source, SourceRead
 from treaty.metastore.bad_rows import find_origin, first_generation
 from treaty.spark.lake import iceberg

@@ -9,12 +9,11 @@ from operator import or_
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from treaty.client.connection import run_exchange
 from treaty.core.column_types import drop_not_null, expand_type, lower_name, parse_column_type, print_column_type
 from treaty.core.column_types.tokens import print_name, print_text
 from treaty.core.kafka import KafkaCluster
 from treaty.core.names import Subject
-from treaty.core.registry import Registry
+from treaty.core.registry import Registry, run_exchange
 from treaty.core.sources import Source, SourceColumn, SourcePart
 from treaty.metastore.bad_rows import first_generation, name_bad_folder
 from treaty.metastore.columns.pins import find_version_with_id

@@ -6,12 +6,13 @@ Each command and each reply is parsed separately, so that an unreadable one does
 import json
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from treaty.core import operations
 from treaty.core.access.rights import Access, AccessRule
 from treaty.core.command import Command
 from treaty.core.limits import CREDENTIALS_KNOWN, PEER_BATCH, PEER_BYTES
@@ -57,7 +58,7 @@ def encode_command(forwarded: ForwardedCommand) -> bytes:
     rules = None if command.access is None else [encode_message(one) for one in command.access.rules]
     return _encode_members(
         {
-            "kind": _TAGS[type(command.request)],
+            "kind": _tag_of(command.request),
             "request": encode_message(command.request),
             "command": command.command_id,
             "time": command.time,
@@ -91,15 +92,22 @@ def decode_batch(data: bytes, known_access: "KnownAccess") -> tuple[ForwardedCom
     return tuple(_command(one, known_access) for one in commands)
 
 
-_TAGS: Mapping[type[Request[Any]], str] = {
-    **{one.request: one.name for one in OPERATIONS.values() if one.writes},
-    ReadBarrier: "read-barrier",
-}
-_REQUESTS: Mapping[str, type[Request[Any]]] = {tag: kind for kind, tag in _TAGS.items()}
-_ANSWERS: Mapping[type, type[Any]] = {
-    **{one.request: one.answer for one in OPERATIONS.values() if one.writes},
-    ReadBarrier: BarrierPassed,
-}
+_READ_BARRIER = "read-barrier"
+
+
+def _tag_of(request: Request[Any]) -> str:
+    return _READ_BARRIER if isinstance(request, ReadBarrier) else OPERATIONS[type(request)].name
+
+
+def _request_of(tag: str) -> type[Request[Any]] | None:
+    if tag == _READ_BARRIER:
+        return ReadBarrier
+    operation = operations.NAMED_OPERATIONS.get(tag)
+    return operation.request if operation is not None and operation.writes else None
+
+
+def _answer_of(request: Request[Any]) -> type[Any]:
+    return BarrierPassed if isinstance(request, ReadBarrier) else OPERATIONS[type(request)].answer
 
 
 def _command(json: Json, known_access: "KnownAccess") -> ForwardedCommand | DeclinedReply:
@@ -114,7 +122,7 @@ def decode_command(json: Json, known_access: "KnownAccess") -> ForwardedCommand:
     if not isinstance(json, dict):
         raise DecodeError("a command is an object")
     members = dict(json)
-    kind = _REQUESTS.get(_take(members, "kind", str))
+    kind = _request_of(_take(members, "kind", str))
     if kind is None:
         raise DecodeError("this version does not know such a command")
     request = decode_message(kind, members.pop("request", None))
@@ -216,7 +224,7 @@ def decode_reply(json: Json, request: Request[Any]) -> ForwardReply:
     token = PositionToken.parse(_take(members, "token", str)) if "token" in members else None
     match members:
         case {"done": answer, **rest} if not rest and token is not None:
-            return DecidedReply(Reply(decode_message(_ANSWERS[type(request)], answer), token))
+            return DecidedReply(Reply(decode_message(_answer_of(request), answer), token))
         case {"refused": error, **rest} if not rest and token is not None:
             return RefusedReply(decode_error(error), token)
         case {"moved": str(address), **rest} if not rest:

@@ -12,7 +12,7 @@ import click
 
 from treaty.cli.metastore.statement_session import ConfirmDrop, StatementSession
 from treaty.cli.metastore.wait_notice import READS
-from treaty.client.kafka.consumer import StartOffset
+from treaty.client.kafka.offsets import StartOffset
 from treaty.wire.statements import StatementResultBody
 
 if TYPE_CHECKING:

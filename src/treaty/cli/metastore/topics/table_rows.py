@@ -26,10 +26,10 @@ from treaty.cli.registry.connection import open_registry
 from treaty.cli.spark import is_verbose, needs_jvm, needs_spark
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
-from treaty.client.connection import run_exchange
 from treaty.core.column_types import lower_name
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.refusals import RegistryError
+from treaty.core.registry import run_exchange
 from treaty.core.sources import Source
 from treaty.metastore.bad_rows import name_folder
 from treaty.metastore.execution.results import diagnostic_bodies

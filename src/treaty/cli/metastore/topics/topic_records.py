@@ -15,15 +15,16 @@ from treaty.cli.registry.connection import open_registry
 from treaty.cli.terminal import kafka, screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection
-from treaty.client.kafka.consumer import ReadRange, StartOffset, TopicRecord, read_records
+from treaty.client.kafka.consumer import ReadRange, TopicRecord, read_records
+from treaty.client.kafka.offsets import StartOffset
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.refusals import Invalid, NotFound, RegistryError
 from treaty.core.sources import Source
 from treaty.metastore.execution.results import diagnostic_bodies
-from treaty.metastore.metastore import parse_statements
 from treaty.metastore.records.destinations import missing_cluster
 from treaty.metastore.records.reader import DecodedRecord, SourceReader
 from treaty.metastore.records.selection import make_selection, print_cells
+from treaty.metastore.script_run import parse_statements
 from treaty.metastore.sql.script import ParsedStatement
 from treaty.metastore.sql.statements import PrintStatement, SelectRecordsStatement, SelectRowsStatement
 from treaty.metastore.sql.values import format_time

@@ -10,7 +10,8 @@ from treaty.core.access.authorized_view import without_filter
 from treaty.core.access.permissions import PUBLISHED, RequiredPermission, refuse_unless_met
 from treaty.core.access.private_subjects import PublicView, may_read, refuse_hidden_changes, writable_view
 from treaty.core.access.rights import Access, AccessRule, Permission
-from treaty.core.access.source_permissions import of_create_source, on_source
+from treaty.core.access.source_permissions import on_source
+from treaty.core.access.statement_permissions import of_create_source
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.metastore.creation import create_source
 from treaty.core.handlers.metastore.names import source_key

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from treaty.core import limits
 from treaty.core.access.permissions import refuse_unless_met
-from treaty.core.access.source_permissions import of_create_source, on_source
+from treaty.core.access.source_permissions import on_source
+from treaty.core.access.statement_permissions import of_create_source
 from treaty.core.column_types.tokens import print_name
 from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.creation import describe_stored, refuse_many_sources

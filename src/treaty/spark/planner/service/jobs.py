@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
-from treaty.client.connection import run_exchange
 from treaty.core.messages.plans import (
     ListPlanningJobs,
     PlanningJobTaken,
@@ -13,7 +12,7 @@ from treaty.core.messages.plans import (
     WaitingStatement,
 )
 from treaty.core.refusals import NotFound, NotLatest, OutcomeUnknown, RegistryError, Unavailable
-from treaty.core.registry import Registry
+from treaty.core.registry import Registry, run_exchange
 from treaty.metastore.execution.planner import Planner, answer_job
 
 WAIT_SECONDS = 5

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from treaty.client.exchanges import Exchange
 from treaty.core.column_types import lower_name, parse_column_type, print_column_type
 from treaty.core.refusals import Invalid, Unavailable
+from treaty.core.registry import Exchange
 from treaty.core.sources import SourceColumn
 from treaty.metastore.execution.planner import PlannedQuery
 from treaty.metastore.execution.results import InvalidStatementError
