@@ -106,8 +106,5 @@ class StagedView:
     @property
     def rows(self) -> tuple[Row, ...]:
         """All rows; what came and went again is not among them."""
-        return tuple(
-            row
-            for row in self.made.values()
-            if row.value is not None or self.base.get(TABLES[row.table], row.key) is not None
-        )
+        made, get = self.made.values(), self.base.get
+        return tuple([one for one in made if one.value is not None or get(TABLES[one.table], one.key) is not None])

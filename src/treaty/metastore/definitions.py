@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from treaty.core.column_types import ColumnTypeError, SqlType, expand_type, list_type_names, print_column_type
+from treaty.core.column_types import ColumnTypeError, SqlType, list_type_names, print_column_type
 from treaty.core.handlers.metastore.names import source_exists
 from treaty.core.messages.metastore import CreateSource, DescribeSource, ExpectedSource, SourceDefinition, SourceStored
 from treaty.core.names import subject_of
@@ -76,7 +76,9 @@ def _create(
     statement: CreateSourceStatement, text: str, *, dry_run: bool, expected: ExpectedSource | None
 ) -> Exchange[tuple[SourceStored, tuple[str, ...]]]:
     request, notes = yield from define_source(statement, text)
-    return (yield from request_answer(replace(request, expected=expected, dry_run=dry_run))), notes
+    if dry_run or expected is not None:
+        request = replace(request, expected=expected, dry_run=dry_run)
+    return (yield from request_answer(request)), notes
 
 
 def define_source(
@@ -89,7 +91,7 @@ def define_source(
     refuse_misplaced(statement)
     types = yield from read_user_types(column.type for column in statement.columns)
     sides = yield from _settle_sides(statement, types.expanded)
-    definition = replace(_definition(statement, text, sides), query=plan)
+    definition = _definition(statement, text, sides, plan)
     request = CreateSource(
         definition, _registration(sides.get("key")), _registration(sides.get("value")),
         if_not_exists=statement.if_not_exists, replace=statement.or_replace, types=types.expected,
@@ -137,7 +139,7 @@ def _settle_sides(statement: CreateSourceStatement, types: Mapping[str, SqlType]
     key = side_request(statement, "key", types)
     named = key.schema_id >= 0 or bool(statement.property("KEY_SUBJECT"))
     format_ = choose_key_format(key.format, key.columns, names_schema=named)
-    settled = yield from settle_side(replace(key, format=format_))
+    settled = yield from settle_side(key if format_ == key.format else replace(key, format=format_))
     headers = [(head_column(one, types), one.role) for one in statement.columns if one.role in HEADER_TYPES]
     refuse_bad_headers(headers)
     refuse_shared_names(settled, value, [column for column, _ in headers])
@@ -181,7 +183,7 @@ def side_request(statement: CreateSourceStatement, side: Side, types: Mapping[st
 def head_column(column: HeadColumn, types: Mapping[str, SqlType]) -> Column:
     """Return a column of a head with its type written out. Raises `Invalid` for a type that no column has."""
     try:
-        kind = read_sql_type(expand_type(column.type, types.get))
+        kind = read_sql_type(column.type, types.get)
     except ColumnTypeError as error:
         raise Invalid.of(error.code, error.message, path="/sql", new=column.name, allowed=error.hint) from None
     return Column(column.name, kind, column.nullable, column.comment)
@@ -227,7 +229,9 @@ def place_of(statement: CreateSourceStatement) -> str:
     return place
 
 
-def _definition(statement: CreateSourceStatement, text: str, sides: Mapping[Side, SettledSide]) -> SourceDefinition:
+def _definition(
+    statement: CreateSourceStatement, text: str, sides: Mapping[Side, SettledSide], plan: QueryPlan | None
+) -> SourceDefinition:
     return SourceDefinition(
         statement.name,
         statement.kind or "STREAM",
@@ -241,6 +245,7 @@ def _definition(statement: CreateSourceStatement, text: str, sides: Mapping[Side
         statement.property("TIMESTAMP"),
         own_properties(statement),
         statement.comment,
+        query=plan,
         bad_rows=has_bad_rows(statement),
     )
 
@@ -269,15 +274,15 @@ def part_of(side: SettledSide | None) -> SourcePart | None:
 
 def _columns(statement: CreateSourceStatement, sides: Mapping[Side, SettledSide]) -> list[SourceColumn]:
     """Return the columns of the row: keys, values, headers; declared ones keep the names of user types."""
-    declared = {column.name: column for column in statement.columns}
     if not sides:
         return [source_column(column) for column in statement.columns]
+    named = {
+        (one.role, one.name): print_column_type(one.type) for one in statement.columns if list_type_names(one.type)
+    }
     columns = []
     for side, settled in sides.items():
         for column in settled.columns:
-            own = declared.get(column.name)
-            named = own is not None and own.role == side and list_type_names(own.type)
-            kind = print_column_type(own.type) if own is not None and named else print_sql_type(column.type)
+            kind = named.get((side, column.name)) or print_sql_type(column.type)
             columns.append(SourceColumn(column.name, kind, column.nullable, side, comment=column.doc))
     return columns + [source_column(column) for column in statement.columns if column.role in HEADER_TYPES]
 

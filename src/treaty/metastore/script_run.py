@@ -32,7 +32,7 @@ class StatementTarget(Protocol):
 def with_warnings(result: StatementResult, script: StatementScript, parsed: ParsedStatement) -> StatementResult:
     """Return a result with the warnings of the parser about its statement."""
     own = tuple(str(one) for one in script.warnings if parsed.start <= one.start <= parsed.end)
-    return replace(result, warnings=(*result.warnings, *own))
+    return replace(result, warnings=(*result.warnings, *own)) if own else result
 
 
 def run_parsed(

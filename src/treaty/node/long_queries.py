@@ -169,9 +169,12 @@ class TableChanges:
     def __init__(self, follower: Follower) -> None:
         """Hear of all changes of the tables of a follower."""
         self._waiting: set[asyncio.Future[None]] = set()
+        self.count = 0
+        """How many changes there were: while it stays the same, a query decided again has the same answer."""
         follower.on_change(self._wake)
 
     def _wake(self) -> None:
+        self.count += 1
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)

@@ -226,12 +226,14 @@ class Node:
         reason = explain_unfinished_restore(self._tables)
         if reason:
             raise Unavailable(reason, READ_ONLY_SECONDS)
+        before = self._changes.count
         result = await self._decide_query(command, call.client)
         if isinstance(result, NotFound) and not fresh and not consistency:
             await self.follower.catch_up()
             if call.after is not None:
                 await self._reach(call.after)
-            result = await self._decide_query(command, call.client)
+            if self._changes.count != before:
+                result = await self._decide_query(command, call.client)
         if isinstance(result, Reply):
             result = await self._wait_for_news(command, call, result)
         if isinstance(result, Refusal):

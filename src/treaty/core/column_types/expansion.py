@@ -3,7 +3,16 @@
 from collections.abc import Callable, Iterator
 
 from treaty.core.column_types.limits import TYPE_DEPTH, TYPE_PARTS
-from treaty.core.column_types.types import ColumnTypeError, SqlArray, SqlField, SqlMap, SqlStruct, SqlType, UserType
+from treaty.core.column_types.types import (
+    ColumnTypeError,
+    SqlArray,
+    SqlField,
+    SqlMap,
+    SqlScalar,
+    SqlStruct,
+    SqlType,
+    UserType,
+)
 
 TypeLookup = Callable[[str], SqlType | None]
 """From the key of a user type, its name with A-Z as a-z, to what it stands for; None without such a type."""
@@ -11,7 +20,7 @@ TypeLookup = Callable[[str], SqlType | None]
 
 def list_type_names(kind: SqlType) -> tuple[str, ...]:
     """Return the keys of the user types that a type names, each once, in order of appearance."""
-    return tuple(dict.fromkeys(_list_names(kind)))
+    return () if isinstance(kind, SqlScalar) else tuple(dict.fromkeys(_list_names(kind)))
 
 
 def _list_names(kind: SqlType) -> Iterator[str]:
@@ -34,7 +43,7 @@ def expand_type(kind: SqlType, lookup: TypeLookup) -> SqlType:
     Raises `ColumnTypeError`: TYPE_UNKNOWN for a name without a type, TYPE_RECURSIVE for a type inside itself, TYPE_DEPTH and
     TYPE_SIZE past the limits TYPE_DEPTH and TYPE_PARTS.
     """
-    return _Expansion(lookup).expand(kind, 1)
+    return kind if isinstance(kind, SqlScalar) else _Expansion(lookup).expand(kind, 1)
 
 
 class _Expansion:

@@ -22,7 +22,7 @@ from treaty.core.column_types.types import (
 )
 
 _BOUNDED = frozenset({"VARCHAR", "CHAR", "CHARACTER"})
-_PLAIN_TYPES = {word: SqlScalar(word) for word in SQL_SCALARS}
+PLAIN_TYPES = {word: SqlScalar(word) for word in SQL_SCALARS}
 """The types that most columns have: rows keep their words as they stand here, so that nothing is split for them."""
 _A_TYPE = ("a type such as INT, STRING, ARRAY<…>, MAP<…, …> or STRUCT<name: …>",)
 
@@ -33,7 +33,7 @@ def parse_column_type(text: str) -> SqlType:
     Keywords are read in any case; a word that is no type of SQL is the name of a user type, and so is any name in back quotes.
     Raises `ColumnTypeError` with the offset and what is expected there.
     """
-    plain = _PLAIN_TYPES.get(text)
+    plain = PLAIN_TYPES.get(text)
     if plain is not None:
         return plain
     if len(text) > TYPE_CHARACTERS:

@@ -5,6 +5,7 @@ in the same places by both: comments nest, ``--`` continues after a backslash at
 """
 
 import re
+from functools import partial
 from typing import NamedTuple
 
 _TOKEN = re.compile(
@@ -36,11 +37,8 @@ class SqlToken(NamedTuple):
     text: str
     start: int
     end: int
-
-    @property
-    def keyword(self) -> str:
-        """A word without quotes with a-z as A-Z; the empty string for all else."""
-        return self.text.upper() if self.kind == "word" and self.text.isascii() else ""
+    keyword: str = ""
+    """A word without quotes with a-z as A-Z; the empty string for all else."""
 
     @property
     def label(self) -> str:
@@ -48,6 +46,10 @@ class SqlToken(NamedTuple):
         if self.kind == "end":
             return "the end"
         return self.text if len(self.text) <= 40 else f"{self.text[:40]}…"
+
+
+_make_token = partial(tuple.__new__, SqlToken)
+"""Makes a token of a tuple, without the calls of Python that a constructor takes: a text has one for each word."""
 
 
 def split_tokens(text: str) -> list[SqlToken]:
@@ -67,8 +69,11 @@ def split_tokens(text: str) -> list[SqlToken]:
         elif kind == "sign" and token[0] in "'\"`":
             tokens.append(SqlToken("open", text[at:], at, length))
             break
+        elif kind == "word":
+            word = token[0]
+            tokens.append(_make_token((kind, word, at, end, word.upper() if word.isascii() else "")))
         elif kind != "skip":
-            tokens.append(SqlToken(kind, token[0], at, end))
+            tokens.append(_make_token((kind, token[0], at, end, "")))
         at = end
     tokens.append(SqlToken("end", "", length, length))
     return tokens

@@ -16,7 +16,7 @@ from treaty.core.state.view import View
 class Overlay:
     """A base view and, over it, the rows decided earlier in a chain. The base is never changed."""
 
-    __slots__ = ("_base", "_claims", "_counts", "_rows", "_sequence", "_touched", "_waiting")
+    __slots__ = ("_base", "_claims", "_counts", "_rows", "_sequence", "_touched", "_unclaimed", "_waiting")
 
     def __init__(self, base: View) -> None:
         """Show just the base."""
@@ -29,7 +29,9 @@ class Overlay:
         self._counts: defaultdict[tuple[str, Key], int] = defaultdict(int)
         """By table and entry: how many rows there are more than below."""
         self._waiting: list[Row] = []
-        """Rows that are not indexed yet: the last commit of a chain is never read back from here."""
+        """Rows that are not shown yet: the last commit of a chain is never read back from here."""
+        self._unclaimed: list[tuple[AnyTable, Key, StoredValue | None, StoredValue | None]] = []
+        """Values before and after that no order and no index shows yet: many decisions only look rows up by their keys."""
         self._sequence = base.sequence
 
     @property
@@ -43,18 +45,27 @@ class Overlay:
         self._sequence += commits
 
     def _settle(self) -> None:
+        """Show the rows that wait by their keys."""
         for row in self._waiting:
             if isinstance(row.value, UnreadableValue):
                 continue  # a row that only a newer version reads: no decision here depends on it
-            table, value = TABLES[row.table], row.value
+            table = TABLES[row.table]
             own = self._rows.setdefault(row.table, {})
             before = own[row.key] if row.key in own else self._base.get(table, row.key)
-            if before is not None:
-                self._claim(table, row.key, before, held=False)
-            own[row.key] = value
-            if value is not None:
-                self._claim(table, row.key, value, held=True)
+            own[row.key] = row.value
+            self._unclaimed.append((table, row.key, before, row.value))
         self._waiting.clear()
+
+    def _index(self) -> None:
+        """Show all rows in orders, indexes and counts too."""
+        if self._waiting:
+            self._settle()
+        for table, key, before, after in self._unclaimed:
+            if before is not None:
+                self._claim(table, key, before, held=False)
+            if after is not None:
+                self._claim(table, key, after, held=True)
+        self._unclaimed.clear()
 
     def _claim(self, table: AnyTable, key: Key, value: StoredValue, *, held: bool) -> None:
         if table.ordered:
@@ -85,8 +96,8 @@ class Overlay:
 
     def find(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[K]:
         """Return the keys of the rows that claim an index entry and begin with `head`, ascending."""
-        if self._waiting:
-            self._settle()
+        if self._waiting or self._unclaimed:
+            self._index()
         below = self._base.find(index, entry, head)
         claims: dict[Any, bool] | None = self._claims.get((index.name, entry))
         if not claims:
@@ -96,8 +107,8 @@ class Overlay:
 
     def count(self, table: Table[K, V], group: Key) -> int:
         """Return how many readable rows of a table are in a group."""
-        if self._waiting:
-            self._settle()
+        if self._waiting or self._unclaimed:
+            self._index()
         return self._base.count(table, group) + self._counts.get((table.name, group), 0)
 
     def keys(self, table: Table[K, V]) -> Iterable[Any]:
@@ -112,8 +123,8 @@ class Overlay:
 
     def walk(self, order: AnyTable | AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
         """Return the keys of a table, or the entries of an index, from `low` on and below `high`, up or down."""
-        if self._waiting:
-            self._settle()
+        if self._waiting or self._unclaimed:
+            self._index()
         below, touched = self._base.walk(order, low, high, reverse=reverse), self._touched.get(order.name)
         if not touched:
             return below

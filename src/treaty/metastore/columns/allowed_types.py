@@ -56,8 +56,10 @@ def refuse_absent_types(columns: Sequence[Column], format_: str) -> None:
 
 def list_absent_types(columns: Sequence[Column], format_: str) -> Iterator[AbsentType]:
     """Every place whose type the format does not have."""
+    absent = {*ABSENT_EVERYWHERE, *ABSENT_SCALARS.get(format_, ())}
     for column in columns:
-        yield from _list_inside(column.type, format_, (column.name,))
+        if not isinstance(column.type, Scalar) or column.type.name in absent:
+            yield from _list_inside(column.type, format_, (column.name,))
 
 
 def _list_inside(kind: ColumnType, format_: str, path: LeafPath) -> Iterator[AbsentType]:

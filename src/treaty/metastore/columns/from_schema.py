@@ -7,7 +7,7 @@ from typing import Literal
 from treaty.core.column_types.leaf_paths import ELEMENT, VALUE, LeafPath, print_path
 from treaty.core.refusals import Invalid, InvalidSchema, Reason
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.core.state.columns import Column, Columns, ColumnType, List, Map, Struct
+from treaty.core.state.columns import Column, Columns, ColumnType, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
 from treaty.metastore.columns.plan_functions import derive_decoded_columns
 from treaty.plan.errors import PlanError
@@ -70,11 +70,13 @@ def refuse_twins(columns: Sequence[Column], place: str) -> None:
 def _list_twins(columns: Sequence[Column], way: LeafPath) -> Iterator[tuple[LeafPath, LeafPath]]:
     first: dict[str, LeafPath] = {}
     for column in columns:
-        path = (*way, column.name)
-        if column.name.lower() in first:
-            yield first[column.name.lower()], path
-        first.setdefault(column.name.lower(), path)
-        yield from _list_twins_inside(column.type, path)
+        path, name = (*way, column.name), column.name.lower()
+        if name in first:
+            yield first[name], path
+        else:
+            first[name] = path
+        if not isinstance(column.type, Scalar):
+            yield from _list_twins_inside(column.type, path)
 
 
 def _list_twins_inside(kind: ColumnType, way: LeafPath) -> Iterator[tuple[LeafPath, LeafPath]]:

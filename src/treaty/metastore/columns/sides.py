@@ -288,6 +288,8 @@ def refuse_bad_headers(columns: Sequence[tuple[Column, str]]) -> None:
 
 def refuse_shared_names(key: SettledSide, value: SettledSide, headers: Sequence[Column] = ()) -> None:
     """Raise `Invalid` where key, value and headers have columns of one name, or of names that differ in case alone."""
+    if not key.columns and not headers:
+        return  # those of the value are different from each other
     names = {one.name.lower(): one.name for one in value.columns}
     shared = next((one.name for one in key.columns if one.name.lower() in names), None)
     if shared is not None:

@@ -94,12 +94,12 @@ def make_sql_type(kind: ColumnType) -> SqlType:
 
 def print_sql_type(kind: ColumnType) -> str:
     """The text of a column's type, as rows of the metastore keep it: with NOT NULL and COMMENT of fields."""
-    return print_column_type(make_sql_type(kind))
+    return SQL_WORDS[kind.name] if isinstance(kind, Scalar) else print_column_type(make_sql_type(kind))
 
 
 def print_bare_type(kind: ColumnType) -> str:
     """The text of a column's type without NOT NULL and COMMENT of fields, for messages and comparisons."""
-    return print_column_type(_strip(make_sql_type(kind)))
+    return SQL_WORDS[kind.name] if isinstance(kind, Scalar) else print_column_type(_strip(make_sql_type(kind)))
 
 
 def _strip(kind: SqlType) -> SqlType:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from treaty.core.limits import COLUMNS
 from treaty.core.names import Subject
 from treaty.core.refusals import FormatNotAllowed, Invalid, Reason
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.core.state.columns import Column, Columns, Struct
+from treaty.core.state.columns import Column, Columns, Decimal, Scalar, Struct
 from treaty.formats.avro.model import AvroEnum, AvroFixed, AvroRecord
 from treaty.formats.format import InvalidSchemaError
 from treaty.metastore.columns.allowed_types import refuse_absent_types
@@ -24,6 +25,10 @@ from treaty.plan.errors import PlanError
 
 FORMATS = ("AVRO", "JSON", "PROTOBUF")
 """Formats of which schemas are derived."""
+SCALARS_OF_AVRO = frozenset(
+    ("boolean", "int32", "int64", "float32", "float64", "string", "binary", "date", "timestamp", "timestamp_ntz")
+)
+"""Scalars that a schema of Avro which is derived from them gives back; it has a text for ``variant``."""
 NAMED_CLASHES = 3
 """The most columns that one refusal names in its message; its details name all."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
@@ -83,8 +88,10 @@ def schema_of_columns(
         refuse_absent_types(columns, choices.format)
         derive = _derive_record if _is_wrapped(columns, choices, latest) else _derive_bare
         draft = derive(columns, choices, latest)
-    decoded = _decode(draft, columns, choices, latest)
-    refuse_twins(decoded.columns, f"the {choices.side}'s columns beside those of {choices.subject}")
+    decoded = _keep_scalars(columns, choices, latest)
+    if decoded is None:
+        decoded = _decode(draft, columns, choices, latest)
+        refuse_twins(decoded.columns, f"the {choices.side}'s columns beside those of {choices.subject}")
     settled = settle_columns(columns, decoded.columns, choices.format)
     _refuse_clashes(settled.clashes, choices, latest)
     notes = tuple(_note_null(one, choices) for one in settled.differences if one.is_null)
@@ -211,6 +218,19 @@ def _bare_json(document: dict[str, Any], name: str) -> Any:
 
 _BARE: Mapping[str, Any] = {"AVRO": _bare_avro, "JSON": _bare_json}
 """By format, the schema of the only field of a record as one of its own."""
+
+
+def _keep_scalars(columns: Sequence[Column], choices: SchemaChoices, latest: PinnedVersion | None) -> Columns | None:
+    """The columns themselves where a decoded row has just these, so that the new text need not be parsed for them: scalars of a
+    new record of Avro. None for all others.
+    """
+    if latest is not None or choices.format != "AVRO" or choices.full_name or choices.wrapped is False:
+        return None
+    for column in columns:
+        is_scalar = isinstance(column.type, Scalar) and column.type.name in SCALARS_OF_AVRO
+        if not is_scalar and not isinstance(column.type, Decimal):
+            return None
+    return Columns(tuple(columns)) if len(columns) <= COLUMNS else None
 
 
 def _decode(draft: Draft, columns: Sequence[Column], choices: SchemaChoices, latest: PinnedVersion | None) -> Columns:

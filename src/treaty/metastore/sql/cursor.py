@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from treaty.core.column_types import ColumnTypeError, SqlType
-from treaty.core.column_types.parser import TypeReader
+from treaty.core.column_types.parser import PLAIN_TYPES, TypeReader
 from treaty.core.column_types.tokens import SqlToken, read_quoted, read_text
 from treaty.core.limits import SCRIPT_DIAGNOSTICS
 from treaty.metastore.sql.diagnostics import StatementError, nearest_word
@@ -12,6 +12,7 @@ from treaty.metastore.sql.foreign_words import find_hint
 from treaty.metastore.sql.keywords import RESERVED_WORDS
 
 _QUOTES_HINT = "a name with other letters than A-Z, a-z, 0-9 and _, or one of the words {}, stands between back quotes"
+_ENDS_OF_ENTRIES = frozenset((",", ")"))
 _QUOTES = _QUOTES_HINT.format(", ".join(sorted(RESERVED_WORDS)))
 
 
@@ -41,7 +42,8 @@ class StatementCursor:
     @property
     def following(self) -> SqlToken:
         """The token after the next one; at the end the end."""
-        return self.tokens[min(self.at + 1, len(self.tokens) - 1)]
+        token = self.tokens[self.at]
+        return token if token.kind == "end" else self.tokens[self.at + 1]
 
     def _expect(self, what: str) -> None:
         if self._tried_at != self.at:
@@ -53,14 +55,17 @@ class StatementCursor:
     def sees(self, *words: str) -> bool:
         """Say whether these keywords come next."""
         self._expect(words[0])
+        if self.tokens[self.at].keyword != words[0]:
+            return False
         ahead = self.tokens[self.at : self.at + len(words)]
-        return [token.keyword for token in ahead] == list(words)
+        return len(words) == 1 or [token.keyword for token in ahead] == list(words)
 
     def take(self, *words: str) -> bool:
         """Read these keywords if all of them come next, and say whether they did."""
-        is_next = self.sees(*words)
-        self.at += len(words) * is_next
-        return is_next
+        if not self.sees(*words):
+            return False
+        self.at += len(words)
+        return True
 
     def take_any(self, *words: str) -> str:
         """Read the keyword that comes next if it is one of these, and return it, else the empty string."""
@@ -82,7 +87,8 @@ class StatementCursor:
     def take_sign(self, sign: str) -> bool:
         """Read this sign if it comes next, and say whether it did."""
         self._expect(f"'{sign}'")
-        is_next = self.token.kind == "sign" and self.token.text == sign
+        token = self.tokens[self.at]
+        is_next = token.text == sign and token.kind == "sign"
         self.at += is_next
         return is_next
 
@@ -93,9 +99,17 @@ class StatementCursor:
 
     def need_separator(self) -> None:
         """Check that a comma or the closing parenthesis of a list comes next, which is not read yet."""
-        if not self.take_sign(",") and not self.take_sign(")"):
-            self.fail()
-        self.at -= 1
+        if self.ends_entry:
+            return
+        self._expect("','")
+        self._expect("')'")
+        self.fail()
+
+    @property
+    def ends_entry(self) -> bool:
+        """Whether a comma or the closing parenthesis of a list comes next."""
+        token = self.tokens[self.at]
+        return token.text in _ENDS_OF_ENTRIES and token.kind == "sign"
 
     def need_end(self) -> None:
         """Nothing may follow."""
@@ -144,6 +158,10 @@ class StatementCursor:
 
     def read_type(self) -> SqlType:
         """Read the type of a column."""
+        token = self.tokens[self.at]
+        if token.keyword in PLAIN_TYPES and self.tokens[self.at + 1].text != "(":
+            self.at += 1
+            return PLAIN_TYPES[token.keyword]
         reader = TypeReader(self.tokens, self.at)
         try:
             kind = reader.read_type()

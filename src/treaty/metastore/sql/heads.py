@@ -34,7 +34,7 @@ def read_columns(cursor: StatementCursor, kind: str) -> tuple[HeadColumn, ...]:
         start, first = cursor.token, cursor.at
         try:
             _refuse_entry(cursor)
-            if cursor.token.keyword == "PRIMARY" and cursor.following.keyword == "KEY":
+            if start.keyword == "PRIMARY" and cursor.following.keyword == "KEY":
                 keys += _read_key_list(cursor)
             else:
                 _add(cursor, columns, read_column(cursor, kind), start)
@@ -69,11 +69,12 @@ def _read_key_list(cursor: StatementCursor) -> list[str]:
 
 def _refuse_entry(cursor: StatementCursor) -> None:
     """Raise an error for an entry of Flink or RisingWave that is no column: a watermark, or a column that is computed."""
-    if cursor.token.keyword == "WATERMARK" and cursor.following.keyword == "FOR":
+    following = cursor.following.keyword
+    if following == "FOR" and cursor.token.keyword == "WATERMARK":
         column = cursor.tokens[min(cursor.at + 2, len(cursor.tokens) - 1)].text or "ts"
         hint = f"WITH (WATERMARK = '{column} DELAY OF INTERVAL 5 SECONDS')"
         cursor.fail("SYNTAX", "a watermark is a property here", hint=hint, expected=("a column",))
-    if cursor.is_name(cursor.token) and cursor.following.keyword == "AS":
+    if following == "AS" and cursor.is_name(cursor.token):
         hint = "CREATE STREAM … AS SELECT …, *: a column that is computed belongs into a query"
         cursor.fail("SYNTAX", f"the column {cursor.token.label} has no type", hint=hint, expected=("a type",))
 
@@ -100,7 +101,7 @@ def read_column(cursor: StatementCursor, kind: str) -> HeadColumn:
     name = cursor.read_name("a column")
     column_type = cursor.read_type()
     role, header, nullable, comment = "value", "", True, ""
-    while True:
+    while not cursor.ends_entry:
         token = cursor.token
         if cursor.take("NOT"):
             cursor.need("NULL")
@@ -122,7 +123,8 @@ def read_column(cursor: StatementCursor, kind: str) -> HeadColumn:
             role = "key"
             _check_key_word(cursor, kind, "STREAM", token)
         elif not cursor.take("NULL"):
-            return HeadColumn(name, column_type, role, header, nullable, comment)
+            break
+    return HeadColumn(name, column_type, role, header, nullable, comment)
 
 
 def _check_key_word(cursor: StatementCursor, kind: str, expected: str, token: SqlToken) -> None:

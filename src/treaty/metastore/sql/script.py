@@ -178,7 +178,7 @@ class _ScriptParser:
         if not self._has_characters(self._text, start, end):
             return
         replaced: ReplacedText | None = None
-        if any("${" in token.text for token in tokens):
+        if "${" in raw and any("${" in token.text for token in tokens):
             replaced, errors = replace_variables(self._text, tokens, start, end, self._variables)
             for error in errors:
                 self._note(error)

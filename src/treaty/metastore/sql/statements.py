@@ -34,7 +34,10 @@ class CreateSourceStatement:
 
     def property(self, name: str, default: str = "") -> str:
         """Return the value of a property by its canonical name."""
-        return dict(self.properties).get(name, default)
+        for key, value in self.properties:
+            if key == name:
+                return value
+        return default
 
 
 @dataclass(frozen=True, slots=True)

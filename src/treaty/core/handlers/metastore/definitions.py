@@ -86,6 +86,8 @@ def refuse_unknown_columns(columns: Sequence[SourceColumn], timestamp: str, prop
 
 
 def _refuse_unknown(columns: Sequence[SourceColumn], word: str, names: Sequence[str], path: str) -> None:
+    if not names:
+        return
     names_of_columns = {*PSEUDO_COLUMNS, *(key_of_name(column.name) for column in columns)}
     for text in names:
         name = text.strip()
@@ -142,15 +144,19 @@ def refuse_bad_columns(columns: Sequence[SourceColumn]) -> None:
             allowed=f"at most {limits.SOURCE_COLUMNS}",
         )
     names: set[str] = set()
+    types: set[str] = set()
     for place, column in enumerate(columns):
         path = f"/definition/columns/{place}"
         refuse_bad_name(column.name, "COLUMN_NAME", f"{path}/name")
-        if column.name.lower() in names:
+        name = column.name.lower()
+        if name in names:
             raise column_twice(column.name, path)
-        names.add(column.name.lower())
+        names.add(name)
         if column.role not in ROLES:
             _refuse_bad_word("COLUMN_ROLE", f"columns/{place}/role", column.role, ROLES)
-        column_type(column.type, "COLUMN_TYPE", f"{path}/type")
+        if column.type not in types:
+            column_type(column.type, "COLUMN_TYPE", f"{path}/type")
+            types.add(column.type)
 
 
 def column_twice(name: str, path: str) -> InvalidSource:
@@ -177,7 +183,7 @@ def column_type(text: str, rule: str, path: str) -> SqlType:
 
 def types_in(columns: Sequence[SourceColumn]) -> tuple[str, ...]:
     """Return the keys of the named types that columns use, in order."""
-    named = (list_type_names(parse_column_type(column.type)) for column in columns)
+    named = (list_type_names(parse_column_type(text)) for text in {column.type for column in columns})
     return tuple(sorted({key for keys in named for key in keys}))
 
 

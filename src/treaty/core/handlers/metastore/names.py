@@ -1,5 +1,6 @@
 """Names of sources, columns and types: which ones can be, and which ones are taken."""
 
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from itertools import islice
@@ -18,9 +19,14 @@ from treaty.core.state.metastore.keys import DroppedKey, SourceKey, TypeKey, key
 from treaty.core.state.metastore.tables import DROPPED, SOURCE, TYPE
 from treaty.core.state.view import ALL_KEYS, View
 
+_PLAIN_NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{NAME_LENGTH - 1}}}")
+"""What most names are, in which nothing else is looked for."""
+
 
 def refuse_bad_name(name: str, rule: str, path: str) -> None:
     """Raise the refusal of a text that can't be a name; `rule` says of what."""
+    if _PLAIN_NAME.fullmatch(name) is not None:
+        return
     if len(name) > NAME_LENGTH:
         raise TooLarge.of("NAME_LENGTH", "The name is too long", path=path, allowed=f"at most {NAME_LENGTH} characters")
     if not name or name != name.strip() or "`" in name or not is_subject_name(name) or not is_visible(name):

@@ -137,7 +137,11 @@ def list_types(view: View, command: Command[ListTypes], engine: SchemaEngine) ->
 
 def refuse_unfit_columns(view: View, columns: Sequence[SourceColumn]) -> None:
     """Raise `TypeNotFound` for a named type that does not exist, and `TooLarge` for columns that are too deep with it."""
+    types: set[str] = set()
     for place, column in enumerate(columns):
+        if column.type in types:
+            continue
+        types.add(column.type)
         path = f"/definition/columns/{place}/type"
         for name in list_type_names(parse_column_type(column.type)):
             if view.get(TYPE, TypeKey(name)) is None:
