@@ -92,14 +92,14 @@ WORK: dict[str, Work] = {
 
 def among() -> Iterator[Row]:
     """Each statement among few and many sources: calls, and CPU."""
+    counted = [asyncio.run(count_calls(size)) for size in SIZES]
     with ExitStack() as stack:
         few, many = (stack.enter_context(connect("memory:")) for _ in SIZES)
         for one, size in zip((few, many), SIZES, strict=True):
             run_exchange(one.registry, fill(size))
         for name, work in WORK.items():
             told = f"{name}: {SIZES[1]:,} sources against {SIZES[0]:,}"
-            counted = [asyncio.run(count_calls(size, name)) for size in SIZES]
-            yield against(told, counted[1], counted[0], unit="calls", goal=GOAL)
+            yield against(told, counted[1][name], counted[0][name], unit="calls", goal=GOAL)
             spent: tuple[list[float], list[float]] = ([], [])
             for turn in range(ROUNDS):
                 for at in (0, 1) if turn % 2 else (1, 0):
@@ -120,8 +120,8 @@ def cost(work: Callable[[Connection], object], it: Connection) -> float:
     return (time.process_time() - before) / ROUND * 1e6
 
 
-async def count_calls(size: int, name: str) -> float:
-    """Calls of functions of Python and of C for one piece of work, at a node with so many sources."""
+async def count_calls(size: int) -> dict[str, float]:
+    """Calls of functions of Python and of C for each piece of work, at a node with so many sources."""
     called = 0
 
     def watch(_: object, event: str, __: object) -> None:
@@ -130,13 +130,16 @@ async def count_calls(size: int, name: str) -> float:
 
     async with open_node("memory:") as node:
         await run_exchange_async(node, fill(size))
-        work = WORK[name]
-        await run_exchange_async(node, work())
-        sys.setprofile(watch)
-        for _ in range(COUNTED):
+        counted = {}
+        for name, work in WORK.items():
             await run_exchange_async(node, work())
-        sys.setprofile(None)
-    return called / COUNTED
+            called = 0
+            sys.setprofile(watch)
+            for _ in range(COUNTED):
+                await run_exchange_async(node, work())
+            sys.setprofile(None)
+            counted[name] = called / COUNTED
+    return counted
 
 
 def cascades() -> Iterator[Row]:

@@ -96,7 +96,7 @@ SHARES = {
     "real/test_lakes::test_writers_at_one_time_lose_neither_rows_nor_columns": 3,
     "real/test_linear::test_servers_are_killed_and_no_answer_was_a_lie": 2,
     "real/test_local_tables::test_a_table_is_read_without_spark_as_spark_reads_it": 2,
-    "real/test_newer_rows::test_a_row_of_a_newer_version_makes_servers_read_only_and_they_say_so": 2,
+    "real/test_newer_rows::test_r39_a_row_of_a_newer_version_makes_servers_read_only_and_they_say_so": 2,
     "real/test_pipeline_kills::test_a_driver_that_is_killed_loses_no_row_and_writes_none_twice": 3,
     "real/test_pravega_exchange::test_every_reader_reads_what_every_writer_wrote": 5,
     "real/test_produce_consume::test_a_broker_that_asks_for_a_password": 2,

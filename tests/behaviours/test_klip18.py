@@ -9,12 +9,16 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
+from tests.laws.toy import Bench
 from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core import requests as q
+from treaty.core.command import Command
+from treaty.core.decide import decide
 from treaty.core.messages import metastore as m
 from treaty.core.names import subject_of
 from treaty.core.refusals import (
+    InvalidSource,
     NotLatest,
     Refusal,
     RegistryError,
@@ -28,6 +32,7 @@ from treaty.core.sources import QueryPlan, Source, SourceColumn, SourceRead
 from treaty.core.state.portable import row_schemas
 from treaty.core.state.rows import decode_row, encode_row, make_row
 from treaty.core.state.state_tables import TABLES
+from treaty.log.urls import list_log_topics
 from treaty.metastore.execution.results import InvalidStatementError
 from treaty.metastore.metastore import Metastore
 from treaty.wire.peer.errors import encode_error
@@ -295,6 +300,18 @@ def test_r44_a_later_version_changes_no_column(one: Connection) -> None:
     text = one.version("t-value").text.replace("]}", ',{"name":"w","type":["null","int"],"default":null}]}')
     assert one.register("t-value", text).version.number == 2
     assert metastore.run("DESCRIBE t")[0].rows == before
+
+
+@pytest.mark.parametrize(
+    "topic", ["the-log", "_schemas", "_schema_encoders", "__consumer_offsets", "_confluent-ksql-default__command_topic"]
+)
+def test_r46_no_source_stands_over_the_topic_of_a_log(topic: str) -> None:
+    bench = Bench()
+    request = m.CreateSource(definition("t", place=topic))
+    refusal = decide(bench.tables, Command(request, "c", 1_000, log_topics=("the-log",)), bench.engine)
+    assert isinstance(refusal, InvalidSource)
+    assert (refusal.reason.rule, refusal.reason.path) == ("TOPIC_RESERVED", "/definition/place")
+    assert list_log_topics("kafka://127.0.0.1:9092/the-log?writers=owner") == ("the-log",)
 
 
 def test_r47_if_not_exists_writes_nothing_the_second_time(one: Connection) -> None:

@@ -146,6 +146,22 @@ def test_a_part_has_one_runner(there: Connection) -> None:
     assert (held(there, "r1"), held(there, "r2")) == (1, 1)
 
 
+def test_a_refusal_says_of_each_part_why_it_can_not_be_taken(there: Connection) -> None:
+    one, other = lease(there, "r1"), lease(there, "r2")
+    late, lost = part(there, "late"), part(there, "lost")
+    take(there, one, late)
+    gone = QueryPart("nowhere", 1)
+    with pytest.raises(NotLatest) as refusal:
+        there.ask(AssignQueries("r2", other.epoch, (lost, late, gone)))
+    reason = refusal.value.reason
+    assert (reason.rule, reason.path) == ("QUERY_ASSIGNED", "/take/1")
+    assert [line.partition(": ")[0] for line in reason.details] == ["/take/1", "/take/2/source"]
+    assert "assigned to runner r1" in reason.details[0]
+    assert "nowhere" in reason.details[1]
+    assert owners(there)["lost"] == []
+    assert take(there, other, lost).parts == (lost,)
+
+
 def test_a_part_that_is_released_and_taken_by_one_command_stays(there: Connection) -> None:
     one, late = lease(there, "r1"), part(there, "late")
     take(there, one, late)

@@ -232,7 +232,7 @@ def story(seed: int) -> int:
 
 
 @pytest.mark.parametrize("seeds", [range(15), pytest.param(range(15, 1_000), marks=pytest.mark.soak)], ids=str)
-def test_every_order_of_events_ends_with_all_parts_shared(seeds: range, figure: Callable[[str], None]) -> None:
+def test_r35_every_order_of_events_ends_with_all_parts_shared(seeds: range, figure: Callable[[str], None]) -> None:
     """KLIP-18, R31 and R35: in whatever order runners start, stop and act, each part has one runner, and all is shared evenly."""
     rounds = [story(seed) for seed in seeds]
     assert max(rounds) <= ROUNDS

@@ -125,7 +125,7 @@ def test_a_schema_of_columns_has_these_columns(format_: str, columns: tuple[Colu
 
 def test_each_scalar_of_avro_comes_back_as_it_is() -> None:
     """Nothing is parsed for these, so what is said of them is held against what a decoded row has."""
-    kinds = [*map(Scalar, sorted(SCALARS_OF_AVRO)), Decimal(1, 0), Decimal(38, 38)]
+    kinds: list[ColumnType] = [*map(Scalar, sorted(SCALARS_OF_AVRO)), Decimal(1, 0), Decimal(38, 38)]
     columns = tuple(
         Column(f"c{place}", kind, bool(place % 2), "a `doc`" * (place % 3)) for place, kind in enumerate(kinds * 2)
     )

@@ -60,7 +60,7 @@ def fail_to_start(log: str, project: Path, *options: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_a_server_applies_its_project_and_a_second_start_writes_nothing(tmp_path: Path) -> None:
+def test_r42_r43_a_server_applies_its_project_and_a_second_start_writes_nothing(tmp_path: Path) -> None:
     """R42, R43 and R47: the file is applied after what is there, IF NOT EXISTS twice is once, and a changed file stops the start."""
     log = f"sqlite://{tmp_path / 'log.db'}"
     project = write_project(tmp_path)

@@ -41,7 +41,7 @@ def names(url: str) -> list[object]:
         return [row[0] for row in Metastore(connection.registry).run("SHOW STREAMS")[0].rows]
 
 
-def test_commands_that_come_while_a_topic_is_followed_are_taken_once(kafka: Kafka, tmp_path: Path) -> None:
+def test_r45_commands_that_come_while_a_topic_is_followed_are_taken_once(kafka: Kafka, tmp_path: Path) -> None:
     topic = kafka.topic(f"_confluent-ksql-{uuid4().hex}_command_topic")
     url = f"sqlite://{tmp_path / 'log.db'}"
     produce(kafka, topic, stream("S0"), stream("S1"))

@@ -43,7 +43,7 @@ async def written(url: str, row: EncodedRow) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", NEWER)
-def test_a_row_of_a_newer_version_makes_servers_read_only_and_they_say_so(tmp_path: Path, what: str) -> None:
+def test_r39_a_row_of_a_newer_version_makes_servers_read_only_and_they_say_so(tmp_path: Path, what: str) -> None:
     url = f"sqlite://{tmp_path}/log.db"
     with serving(tmp_path, "--log", url, "--workers", "2") as server:
         assert ask(server, "/subjects/kept/versions", '"string"')[0] == 200

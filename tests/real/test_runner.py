@@ -28,7 +28,7 @@ def get(address: str) -> Any:
         return answer.read().decode()
 
 
-def test_queries_run_from_rows_alone_and_follow_statements(place: Place) -> None:
+def test_r31_queries_run_from_rows_alone_and_follow_statements(place: Place) -> None:
     place.metastore.run(FLIGHTS)
     place.create("late", "STREAM", LATE, "flights", properties=TRIGGER)
     place.create("delays", "TABLE", "SELECT carrier, count(*) AS n FROM STREAM flights GROUP BY carrier", "flights")

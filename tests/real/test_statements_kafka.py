@@ -74,7 +74,7 @@ def test_inserts_of_ksqldbs_rest_are_in_the_topic_and_its_replicas_are_shown(ser
     assert [one.value and one.value[5:] for one in records(kafka, topic)] == [b"\x02\x04", b"\x02\x06"]
 
 
-def test_a_missing_topic_and_the_topic_of_the_log_take_nothing(server: Running, kafka: Kafka) -> None:
+def test_r46_a_missing_topic_and_the_topic_of_the_log_take_nothing(server: Running, kafka: Kafka) -> None:
     """KLIP-18, R46."""
     name = f"t{uuid4().hex}"
     post(server, STREAM.format(name))

@@ -85,7 +85,8 @@ class ReleaseRunner(Request[RunnerReleased]):
 class AssignQueries(Request[QueriesAssigned]):
     """Assign parts to a runner, and take others from it: all of them or none, in one commit.
 
-    Of a command that is refused for one part, the others are free still: they are asked for by commands of their own.
+    Of a command that is refused, the details of the reason have a line for each part that can't be taken, ``/take/0: …``; the others
+    are free still, and are asked for by another command.
     `epoch` is the one of the runner's lease, which another principal acts by only with the permission `plan` on all sources. No other runner has a part of `take`, and its source exists in this
     generation. A part of `release` that the runner does not have is left as it is.
     """

@@ -1,6 +1,6 @@
 """Runners of queries: the lease of each, and which parts of sources it has. A part has one runner at most."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from shlex import quote
@@ -19,7 +19,7 @@ from treaty.core.messages.runners import (
     RunnerLease,
     RunnerReleased,
 )
-from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted, TooLarge
+from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted, Refusal, TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import PARTS, Assignment, Runner
 from treaty.core.state.metastore.indexes import ASSIGNMENT_BY_RUNNER, parts_of
@@ -167,7 +167,9 @@ def release_runner(view: View, command: Command[ReleaseRunner], engine: SchemaEn
 
 
 def assign_queries(view: View, command: Command[AssignQueries], engine: SchemaEngine) -> Decision[QueriesAssigned]:
-    """Give parts to a runner and take others from it, all or none."""
+    """Give parts to a runner and take others from it, all or none. A refusal is that of the first part that can't be taken, and
+    its details have a line for each of them.
+    """
     request, base = command.request, without_filter(view)[0]
     _refuse_bad_parts(request)
     runner = _refuse_other_epoch(request.runner, base.get(RUNNER, RunnerKey(request.runner)), request.epoch)
@@ -177,15 +179,19 @@ def assign_queries(view: View, command: Command[AssignQueries], engine: SchemaEn
         key = AssignmentKey(part.part, part.generation)
         if _is_of(base.get(ASSIGNMENT, key), request.runner):
             rows[key] = make_tombstone(ASSIGNMENT, key)
+    refusals: list[Refusal] = []
     for place, part in enumerate(request.take):
-        key = _find_part(base, part, f"/take/{place}")
-        stored = base.get(ASSIGNMENT, key)
+        try:
+            key, stored = _find_free_part(base, part, request.runner, f"/take/{place}")
+        except Refusal as refused:
+            refusals.append(refused)
+            continue
         if stored is None:
             rows[key] = make_row(ASSIGNMENT, key, Assignment(request.runner, runner.epoch))
-        elif stored.runner == request.runner:
-            rows.pop(key, None)  # it is released and taken: it stays
         else:
-            raise _refusal_of_assigned(base, part, stored, request.runner, f"/take/{place}")
+            rows.pop(key, None)  # it is released and taken: it stays
+    if refusals:
+        raise _refusal_of_parts(refusals)
     return Decision(tuple(rows.values()), QueriesAssigned(request.runner, runner.epoch, _sort_parts(request.take)))
 
 
@@ -222,6 +228,22 @@ def _refuse_bad_parts(request: AssignQueries) -> None:
 def _name_parts(request: AssignQueries) -> Iterator[tuple[str, QueryPart]]:
     for member, parts in (("take", request.take), ("release", request.release)):
         yield from ((f"/{member}/{place}", part) for place, part in enumerate(parts))
+
+
+def _find_free_part(base: View, part: QueryPart, runner: str, path: str) -> tuple[AssignmentKey, Assignment | None]:
+    """Return the key of the assignment of a part that exists, and its assignment where the runner has it already."""
+    key = _find_part(base, part, path)
+    stored = base.get(ASSIGNMENT, key)
+    if stored is not None and stored.runner != runner:
+        raise _refusal_of_assigned(base, part, stored, runner, path)
+    return key, stored
+
+
+def _refusal_of_parts(refusals: Sequence[Refusal]) -> Refusal:
+    """Return the refusal of the first part, with a line for each that was refused: its place in the command, and why."""
+    first = refusals[0]
+    details = tuple(f"{one.reason.path}: {one.reason.message}" for one in refusals)
+    return type(first)(replace(first.reason, details=details))
 
 
 def _find_part(base: View, part: QueryPart, path: str) -> AssignmentKey:
