@@ -15,13 +15,13 @@ from tests.oracle.protobuf_files import made as made_protobuf
 from treaty.core.names import Subject
 from treaty.core.refusals import FormatNotAllowed, Invalid, InvalidSchema
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.core.state.columns import Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.metastore.columns.declared import list_casts, refresh_columns
 from treaty.metastore.columns.from_schema import columns_of_schema, list_hidden_pseudo_columns
 from treaty.metastore.columns.notes import list_column_notes
 from treaty.metastore.columns.pins import PinnedVersion
 from treaty.metastore.columns.sql_types import print_bare_type
-from treaty.metastore.columns.to_schema import SCALARS_OF_AVRO, DerivedSchema, SchemaChoices, schema_of_columns
+from treaty.metastore.columns.to_schema import DerivedSchema, SchemaChoices, schema_of_columns
 
 seeds = st.integers(0, 2**32 - 1)
 FORMATS = ("AVRO", "JSON", "PROTOBUF")
@@ -121,16 +121,6 @@ def check_the_way_back(columns: tuple[Column, ...], format_: str) -> None:
 @given(columns=flat_columns)
 def test_a_schema_of_columns_has_these_columns(format_: str, columns: tuple[Column, ...]) -> None:
     check_the_way_back(columns, format_)
-
-
-def test_each_scalar_of_avro_comes_back_as_it_is() -> None:
-    """Nothing is parsed for these, so what is said of them is held against what a decoded row has."""
-    kinds: list[ColumnType] = [*map(Scalar, sorted(SCALARS_OF_AVRO)), Decimal(1, 0), Decimal(38, 38)]
-    columns = tuple(
-        Column(f"c{place}", kind, bool(place % 2), "a `doc`" * (place % 3)) for place, kind in enumerate(kinds * 2)
-    )
-    derived = schema_of_columns(columns, choose("AVRO"))
-    assert columns_of_schema(ResolvedSchema("AVRO", derived.draft.text)) == derived.decoded == Columns(columns)
 
 
 @given(columns=flat_columns)

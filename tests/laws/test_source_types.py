@@ -9,10 +9,11 @@ from treaty.core.column_types import ColumnTypeError, SqlArray, SqlField, SqlMap
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.core.state.columns import Column
+from treaty.core.state.columns import Column, Columns, ColumnType, Decimal, Scalar
 from treaty.formats.registry import find_formats
+from treaty.metastore.columns.from_schema import columns_of_schema
 from treaty.metastore.columns.sql_types import make_sql_type, print_bare_type, print_sql_type, read_sql_type
-from treaty.metastore.columns.to_schema import SchemaChoices, schema_of_columns
+from treaty.metastore.columns.to_schema import SCALARS_OF_AVRO, SchemaChoices, schema_of_columns
 
 FORMATS = ("AVRO", "JSON", "PROTOBUF")
 KNOWN: dict[str, SqlType] = {"orders": SqlStruct((SqlField("a", SqlScalar("INT")),)), "a": SqlScalar("STRING")}
@@ -70,3 +71,13 @@ def test_a_deep_type_makes_a_schema_or_is_refused(format_: str, depth: int) -> N
 def test_any_name_of_a_column_makes_a_valid_schema_or_is_refused(format_: str, name: str) -> None:
     made = make_schema(SqlScalar("INT"), name, "", format_)
     assert made or not (name.isidentifier() and name.isascii())
+
+
+def test_each_scalar_of_avro_comes_back_as_it_is() -> None:
+    """Nothing is parsed for these, so what is said of them is held against what a decoded row has."""
+    kinds: list[ColumnType] = [*map(Scalar, sorted(SCALARS_OF_AVRO)), Decimal(1, 0), Decimal(38, 38)]
+    columns = tuple(
+        Column(f"c{place}", kind, bool(place % 2), "a `doc`" * (place % 3)) for place, kind in enumerate(kinds * 2)
+    )
+    derived = schema_of_columns(columns, SchemaChoices(Subject(".", "t-value"), "AVRO"))
+    assert columns_of_schema(ResolvedSchema("AVRO", derived.draft.text)) == derived.decoded == Columns(columns)

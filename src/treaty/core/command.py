@@ -106,5 +106,6 @@ class StagedView:
     @property
     def rows(self) -> tuple[Row, ...]:
         """All rows; what came and went again is not among them."""
-        made, get = self.made.values(), self.base.get
-        return tuple([one for one in made if one.value is not None or get(TABLES[one.table], one.key) is not None])
+        is_below = self.base.get
+        rows = self.made.values()
+        return tuple([row for row in rows if row.value is not None or is_below(TABLES[row.table], row.key) is not None])
