@@ -43,9 +43,10 @@ def start(place: Place, url: str) -> "subprocess.Popen[str]":
 def kill_at(process: "subprocess.Popen[str]", step: str, dice: random.Random) -> None:
     """Let a process live until some time after it says that it is at a step."""
     assert process.stderr is not None
-    for line in process.stderr:
-        if line.strip().endswith(step):
-            break
+    lines: list[str] = []
+    while not (lines and lines[-1].strip().endswith(step)):
+        lines.append(process.stderr.readline())
+        assert lines[-1], f"it ended before {step}: {''.join(lines)[-3000:]}"
     try:
         process.wait(dice.random() * 2)
     except subprocess.TimeoutExpired:

@@ -2,16 +2,21 @@
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 from tests.frames import frame
 from tests.real.query_places import FLIGHTS, ROWS, Place
+from treaty.assemble import connect
+from treaty.cli.main import group
 from treaty.cli.metastore.bad.bad_report import read_report
 from treaty.cli.metastore.bad.tables import find_tables
+from treaty.client.connection import Connection
 from treaty.core.messages.metastore import ChangeSource, DescribeSource
 from treaty.metastore.bad_rows import REPLAY_LOG
 from treaty.plan.rows import BadRowFilter
@@ -23,6 +28,23 @@ pytestmark = pytest.mark.jvm
 BROKEN = b"\0"
 ALL = BadRowFilter()
 EXPECTED = {("", "good"): 2, ("late", "appended"): 2, ("delays", "refused"): 2, ("newest", "unread"): 2}
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[Connection]:
+    """One that a command can open too."""
+    with connect(f"sqlite://{tmp_path / 'registry.db'}") as opened:
+        yield opened
+
+
+def run_command(place: Place, *words: str) -> dict[tuple[str, str], int]:
+    """The results that `treaty bad replay` counts, in the session of Spark that is there."""
+    url = f"sqlite://{place.root.parent / 'registry.db'}"
+    command = ["bad", "replay", "flights", "--files", str(place.root), "--registry", url, "--json", *words]
+    done = CliRunner().invoke(group, command)
+    assert done.exit_code == 1, (done.output, done.exception)
+    (replay,) = json.loads(done.stdout)
+    return {(one["query"], one["outcome"]): one["rows"] for one in replay["results"]}
 
 
 def replayer(place: Place) -> BadRowReplayer:
@@ -83,10 +105,10 @@ def test_rows_of_a_schema_that_came_late_are_appended_once(place: Place) -> None
     assert len(place.bad_rows("flights_bad")) == 3
     place.registry.register("flights-value", newer)
     place.create("newest", "STREAM", "SELECT id, delay, _offset AS row FROM STREAM flights WHERE delay > 15", "flights")
-    tried = replayer(place).run(ALL, dry_run=True)[0]
+    tried = run_command(place, "--dry-run")
     late = shutil.copytree(place.root / "tables" / "late", place.root / "late")
     done = replayer(place).run(BadRowFilter(("UNKNOWN_ID",)))[0]
-    assert results(tried) == {("", "bad"): 1, **EXPECTED}
+    assert tried == {("", "bad"): 1, **EXPECTED}
     assert results(done) == EXPECTED
     assert done.remedies == (("delays", "REFRESH delays FULL"),)
     assert place.rows("late") == [(2, 20), (3, 30), (40, 40)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
@@ -44,9 +44,21 @@ WORDS = {
     "before": "stand before what {reader} reads",
     "unread": "{reader} has not come to yet, and reads by itself",
     "refused": "can't be appended to {reader}",
-    "fails": "{reader} fails on, and has none of them",
+    "fails": "{reader} fails on, and are not appended",
 }
 """What is said of rows by their result for a query."""
+
+
+class ReplayOptions(TypedDict):
+    """The options of the command that say where Spark, files and topics are, as click gives them."""
+
+    files: Path | None
+    root: Path | None
+    checkpoints: Path | None
+    clusters: tuple[str, ...]
+    memory: str
+    master: str
+    settings: tuple[str, ...]
 
 
 @click.command("replay", epilog="Exit code 0: no rows are left. 1: some are bad still, or a query lacks them. 2: unusable input.")  # fmt: skip
@@ -67,7 +79,8 @@ WORDS = {
               help="http(s)://[user@]host:port, or the URL of a log such as sqlite:///path.db. The file of a pipeline may name its own.")  # fmt: skip
 @connection.as_json
 def replay(
-    *, name: str, reasons: tuple[str, ...], schema_id: int | None, dry_run: bool, yes: bool, registry: str, as_json: bool, **options: Any
+    *, name: str, reasons: tuple[str, ...], schema_id: int | None, dry_run: bool, yes: bool, registry: str, as_json: bool,
+    **options: Unpack[ReplayOptions],
 ) -> None:  # fmt: skip
     """Decode bad rows again, after a mend: the schema is registered, or the source is bound to another version.
 
@@ -101,7 +114,8 @@ def replay(
             return
         if not dry_run:
             connection.confirm(f"Decode the bad rows of {', '.join(one.origin for one in tables)} again?", yes=yes)
-        replays = _replay_sources(client, tables, place, checkpoints.resolve(), row_filter, dry_run=dry_run, **options)
+        options["checkpoints"] = checkpoints.resolve()
+        replays = _replay_sources(client, tables, place, row_filter, dry_run=dry_run, options=options)
     if as_json:
         screen.say_json([_members(one) for one in replays])
     else:
@@ -116,7 +130,7 @@ def _has_rows(table: BadTable) -> bool:
 
 
 def _replay_sources(
-    client: Connection, tables: list[BadTable], place: Path, checkpoints: Path, row_filter: BadRowFilter, *, dry_run: bool, **options: Any
+    client: Connection, tables: list[BadTable], place: Path, row_filter: BadRowFilter, *, dry_run: bool, options: ReplayOptions
 ) -> "list[SourceReplay]":  # fmt: skip
     clusters = read_clusters(options["clusters"])
     with needs_spark():
@@ -128,7 +142,7 @@ def _replay_sources(
 
     replays: list[SourceReplay] = []
     with show_tasks("replay", _open_spark(options, kafka=bool(clusters))) as spark:
-        starter = QueryStarter(spark, client.registry, place, str(checkpoints), clusters=clusters)
+        starter = QueryStarter(spark, client.registry, place, str(options["checkpoints"]), clusters=clusters)
         for table in tables:
             assert table.bad is not None, "a pipeline is replayed by itself"
             replayer = BadRowReplayer(starter, table.bad, partial(_say_step, table.name))
@@ -146,7 +160,7 @@ def _say_step(name: str, step: str) -> None:
 
 
 @contextmanager
-def _open_spark(options: dict[str, Any], *, kafka: bool) -> Iterator[Any]:
+def _open_spark(options: ReplayOptions, *, kafka: bool) -> Iterator[Any]:
     from treaty.spark.session import is_running, session  # noqa: PLC0415 (pyspark is large)
 
     was_running = is_running()
