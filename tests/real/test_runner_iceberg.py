@@ -1,15 +1,18 @@
 """Queries over and into Iceberg tables: appended exactly once, merged by key, and what can't be done by its name."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.real.query_places import FLIGHTS, MORE, ROWS, Place
 from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.sources import QueryPlan
 from treaty.spark.lake import iceberg
-from treaty.spark.lake.table import LakeTable
+from treaty.spark.lake.table import LakeTable, WriteId
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
 from treaty.spark.runner.once import OnceRunner
 from treaty.spark.runner.sinks import refuse_without_iceberg
@@ -82,6 +85,21 @@ def test_iceberg_tables_are_appended_merged_and_read_and_a_batch_is_there_once(p
     source = place.registry.ask(DescribeSource("late")).answer.source
     record = place.root / "_checkpoints" / "records" / f"table-{source.generation}.json"
     assert json.loads(record.read_text())["place"] == "ice/late"
+
+
+def test_a_batch_that_several_write_at_one_time_is_appended_once(spark: SparkSession, tmp_path: Path) -> None:
+    """As by a runner that wakes in mid append, while another one has taken its query over."""
+    table = LakeTable(str(tmp_path / "ice" / "t"), "iceberg")
+    iceberg.make(spark, table, spark.range(1).schema)
+    for number in range(3):
+        batch = WriteId("treaty-1", number)
+        frames = [spark.newSession().range(10 * number, 10 * number + 10) for _ in range(3)]
+        with ThreadPoolExecutor(len(frames)) as threads:
+            list(threads.map(lambda frame, batch=batch: iceberg.append(frame, table, batch), frames))
+    iceberg.append(spark.range(0), table, WriteId("treaty-1", 3))
+    assert sorted(row[0] for row in iceberg.read(spark, table).collect()) == [*range(30)]
+    snapshots = spark.table(f"{iceberg.name(spark, table)}.snapshots").select("operation").collect()
+    assert {row[0] for row in snapshots} == {"append"}, "streams over the table read these alone"
 
 
 def test_a_runner_without_iceberg_says_how_to_have_it(place: Place) -> None:

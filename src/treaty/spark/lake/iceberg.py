@@ -5,7 +5,8 @@ A path is a table too: the folder above it is made a catalog of the session, whi
 
 import hashlib
 
-from pyspark.errors import AnalysisException
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -15,6 +16,14 @@ from treaty.spark.lake.table import LakeTable, WriteId, is_missing, resolve_fold
 
 BATCH = "treaty-batch"
 """The property of a snapshot that names its batch."""
+SNAPSHOT_BATCH = f"snapshot-property.{BATCH}"
+"""The option of a write that puts it into the snapshot that it makes."""
+ONLY_ADDED = {"isolation-level": "serializable"}
+"""The option of an overwrite that refuses it where others have added files since the snapshot that it names."""
+CONFLICT = "Found conflicting files"
+"""What Iceberg says then."""
+APPENDS = 10
+"""How often a batch is tried that others come before."""
 PROPERTY = f"spark.sql.iceberg.snapshot-property.{BATCH}"
 """The setting of a session that puts it into the snapshots it makes."""
 
@@ -61,11 +70,42 @@ def schema(spark: SparkSession, table: LakeTable) -> StructType | None:
 
 
 def append(frame: DataFrame, table: LakeTable, batch: WriteId) -> None:
-    """Append rows of one batch; a table that is not there is made, empty first."""
-    spark, table_name = frame.sparkSession, name(frame.sparkSession, table)
-    if not make(spark, table, frame.schema) and has_snapshot(spark, table_name, batch):
-        return
-    frame.writeTo(table_name).option(f"snapshot-property.{BATCH}", str(batch)).append()
+    """Append rows of one batch; a table that is not there is made, empty first.
+
+    A writer that is held up between its look for the batch and its commit, while another one writes the batch, must not append it again.
+    So the rows are committed as an overwrite of no rows, which Iceberg refuses where files came since the look. What others have written
+    meanwhile is looked at then, and the batch is tried again.
+    """
+    spark = frame.sparkSession
+    make(spark, table, frame.schema)
+    table_name = name(spark, table)
+    rows = frame.persist()  # they are made once, however often they are written
+    try:
+        if rows.isEmpty():
+            if not has_snapshot(spark, table_name, batch):
+                rows.writeTo(table_name).option(SNAPSHOT_BATCH, str(batch)).append()
+            return
+        for attempt in range(APPENDS):
+            base = _find_snapshot(spark, table_name)
+            if has_snapshot(spark, table_name, batch):
+                return
+            options = {} if base is None else {"validate-from-snapshot-id": str(base)}
+            writer = rows.writeTo(table_name).options(**{SNAPSHOT_BATCH: str(batch), **ONLY_ADDED, **options})
+            try:
+                writer.overwrite(F.lit(False))
+            except (PySparkException, Py4JError) as error:
+                if CONFLICT not in str(error) or attempt == APPENDS - 1:
+                    raise
+            else:
+                return
+    finally:
+        rows.unpersist()
+
+
+def _find_snapshot(spark: SparkSession, table_name: str) -> int | None:
+    """The id of the newest snapshot of a table; None where it has none."""
+    newest = spark.table(f"{table_name}.refs").where("name = 'main'").select("snapshot_id").head(1)
+    return int(newest[0][0]) if newest else None
 
 
 def make(spark: SparkSession, table: LakeTable, columns: StructType) -> bool:
