@@ -67,6 +67,14 @@ def test_an_unknown_id_is_known_as_such_whatever_names_it(words: str) -> None:
     assert failure.reason.endswith(f": {words}")
 
 
+def test_a_reason_is_what_ended_a_query_and_no_line_of_its_plan() -> None:
+    text = (
+        "[STREAM_FAILED] Query late [id = 1, runId = 2] terminated with exception: no space is left SQLSTATE: XXKST\n"
+        "=== Streaming Query ===\nIdentifier: late\nLogical Plan:\n~Write: x\n+- ~StreamingExecutionRelation Files[a: b]"
+    )
+    assert describe_failure(PySparkException(text), 1).reason == "no space is left"
+
+
 def test_a_runner_that_listens_everywhere_is_asked_by_the_name_of_its_machine() -> None:
     assert find_public_host("10.0.0.7") == "10.0.0.7"
     assert find_public_host("::") == find_public_host("0.0.0.0") != "0.0.0.0"

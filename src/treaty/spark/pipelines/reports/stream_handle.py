@@ -11,6 +11,10 @@ from treaty.spark.pipelines.runner import ENDED
 
 NAMED = ("Error", "Exception", "Unavailable", "NotFound", "Refusal")
 """How names of errors end."""
+TERMINATED = " terminated with exception: "
+"""What Spark writes between the name of a query and what ended it."""
+PLAN = "=== Streaming Query ==="
+"""What follows it: offsets and the plan of the query."""
 
 
 class StreamFailedError(RuntimeError):
@@ -47,9 +51,9 @@ class StreamHandle:
 
 
 def find_reason(text: str) -> str:
-    """What ended a stream, without stacks: the last line that names an error, else the last line."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    """What ended a stream, without stacks and plans: the last line that names an error, else the last line."""
+    lines = [line.strip() for line in text.split(PLAN, 1)[0].splitlines() if line.strip()]
     named = [line for line in lines if line.split(":", 1)[0].endswith(NAMED) and ": " in line]
-    line = (named or lines or ["no reason is known"])[-1]
+    line = (named or lines or ["no reason is known"])[-1].rpartition(TERMINATED)[2]
     name, colon, sentence = line.partition(": ")
     return f"{name.rsplit('.', 1)[-1]}{colon}{sentence}"
