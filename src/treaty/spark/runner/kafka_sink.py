@@ -78,7 +78,27 @@ class KafkaSink:
         gone = keys.join(result, [*same], "left_anti").withColumn(GONE, F.lit(True))
         self._send(rows.unionByName(gone, allowMissingColumns=True), number)
 
+    def check(self, rows: DataFrame) -> None:
+        """Encode rows as `write` does, and write nothing. Raises errors of Spark where one does not fit."""
+        chosen = rows.select(*(print_name(one.name) for one in self.columns))
+        self._encode_records(chosen, 0).write.format("noop").mode("overwrite").save()
+
     def _send(self, rows: DataFrame, number: int) -> None:
+        sent = self._encode_records(rows, number)
+        if not self.key:
+            sent.write.format("kafka").options(**self.settings).save()
+            return
+        kept = sent.persist()  # rows are made once, and counted after they are written
+        try:
+            kept.where(F.col("key").isNotNull()).write.format("kafka").options(**self.settings).save()
+            missing = kept.where(F.col("key").isNull()).count()
+        finally:
+            kept.unpersist()
+        if missing:
+            self.on_bad(NULL_KEY, missing)
+
+    def _encode_records(self, rows: DataFrame, number: int) -> DataFrame:
+        """The records of the rows of a batch."""
         headers = {
             QUERY: first_generation(self.source),
             INCARNATION: self.incarnation,
@@ -94,18 +114,7 @@ class KafkaSink:
         sides: Sequence[tuple[Part, SourcePart | None]] = (("value", self.source.value), ("key", self.source.key))
         for side, part in sides:
             rows, records[side] = self._encode(rows, side, part)
-        sent = rows.select(*(one.alias(name) for name, one in records.items()), F.col(HEADERS).alias("headers"))
-        if not self.key:
-            sent.write.format("kafka").options(**self.settings).save()
-            return
-        kept = sent.persist()  # rows are made once, and counted after they are written
-        try:
-            kept.where(F.col("key").isNotNull()).write.format("kafka").options(**self.settings).save()
-            missing = kept.where(F.col("key").isNull()).count()
-        finally:
-            kept.unpersist()
-        if missing:
-            self.on_bad(NULL_KEY, missing)
+        return rows.select(*(one.alias(name) for name, one in records.items()), F.col(HEADERS).alias("headers"))
 
     def _encode(self, rows: DataFrame, side: Part, part: SourcePart | None) -> tuple[DataFrame, Column]:
         """The rows with what the bytes of a side are made from, and the column of these bytes."""

@@ -96,6 +96,11 @@ class TableSink:
             return
         self._merge(rows, number, print_merge)
 
+    def check(self, rows: DataFrame) -> None:
+        """Compute rows as `write` does, and write nothing. Raises errors of Spark where one can't be computed."""
+        chosen = rows.select(*(print_name(one.name) for one in self.columns))
+        chosen.write.format("noop").mode("overwrite").save()
+
     def _write_some(self, batch: DataFrame, number: int) -> None:
         """Append the rows of a batch, if there are any. One that runs again finds the same rows, or is written for the first time."""
         rows = batch.select(*(print_name(one.name) for one in self.columns)).persist()

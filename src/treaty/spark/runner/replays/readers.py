@@ -133,6 +133,11 @@ def append_result(
     sink.write(result, number if reader.source.connector == "delta" else name_batch(first_generation(bad), number))
 
 
+def check_result(starter: QueryStarter, reader: QueryReader, result: DataFrame) -> None:
+    """Compute and encode the result of a replay as `append_result` does, and write nothing. Raises errors of Spark where a row fails."""
+    starter.open_sink(reader.source, result, ()).check(result)
+
+
 def name_batch(generation: int, number: int) -> int:
     """Return the number of a batch that a replay writes into a topic: below 0, and another one for each stream of bad rows.
 

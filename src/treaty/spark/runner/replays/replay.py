@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import and_
+from operator import and_, or_
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -22,17 +22,19 @@ from treaty.metastore.bad_rows import RESULTS, find_origin
 from treaty.plan.rows import AT, PASSED, REPLAY, ROW_ID, BadRowFilter
 from treaty.plan.value import DecodePlan
 from treaty.spark.lake import delta
+from treaty.spark.lake.ddl import print_text
 from treaty.spark.lake.table import LakeTable, WriteId
 from treaty.spark.pipelines.replay_lock import lock_replays
 from treaty.spark.planner.pseudo_columns import list_pseudo_columns, list_words
 from treaty.spark.planner.settings import PINNED
 from treaty.spark.runner.decode_ledger import SourceDecoding, describe_decoding, parse_decoding
 from treaty.spark.runner.query_start import QueryStarter
-from treaty.spark.runner.replays.readers import QueryReader, append_result, list_readers, run_body
+from treaty.spark.runner.replays.readers import QueryReader, append_result, check_result, list_readers, run_body
 from treaty.spark.runner.replays.replay_log import ReplayLog
 from treaty.spark.runner.replays.row_places import BEFORE, ENTRY, UNREAD, locate_rows
+from treaty.spark.runner.replays.row_trials import RowGroup, find_failed_rows
 from treaty.spark.runner.row_order import RecordFrame
-from treaty.spark.runner.service.failures import shorten_reason
+from treaty.spark.runner.service.failures import is_of_rows
 from treaty.spark.runner.source_frames import BAD, WHY, SourceOpener, expand_columns
 
 READER, PLACE, OUTCOME = "reader", "place", "outcome"
@@ -162,26 +164,31 @@ class BadRowReplayer:
     # --------------------------------------------------------------------------------------------------------------- steps
 
     def _write_results(self, number: int, decoding: str) -> None:
-        """Write what becomes of each row, in one commit. A query that fails on its rows gets none of them."""
+        """Write what becomes of each row, in one commit. A query that fails on some of its rows, or whose topic does not take them, gets the others."""
         drafted = self._read_draft(number)
         for reader, place in self._list_appendable(drafted):
             self.on_step(f"trying {reader.source.name}")
             session = self.starter.spark.newSession()
             chosen = session.read.parquet(self._draft(number)).where(_is_appended(place))
-            try:
-                self._run_body(reader, session, chosen, decoding).write.format("noop").mode("overwrite").save()
-            except (PySparkException, Py4JError) as error:
-                reason = f"{reader.source.name}: {shorten_reason(str(error))}"
-                fails = _is_appended(place)
-                for name, value in (
-                    (PASSED, F.lit(False)),
-                    ("code", F.lit(CODES[FAILS])),
-                    ("message", F.lit(reason)),
-                    (OUTCOME, F.lit(FAILS)),
-                ):
-                    drafted = drafted.withColumn(name, F.when(fails, value).otherwise(F.col(name)))
+            failed = self._find_failed(reader, chosen, decoding)
+            if failed:
+                cases = [(_is_appended(place) & one.rows, f"{reader.source.name}: {one.reason}") for one in failed]
+                fails = reduce(or_, (rows for rows, _ in cases))
+                message = reduce(lambda so_far, one: so_far.when(one[0], one[1]), cases, F.when(F.lit(False), ""))
+                values = {"message": message, PASSED: F.lit(False), "code": F.lit(CODES[FAILS]), OUTCOME: F.lit(FAILS)}
+                changed = {name: F.when(fails, value).otherwise(F.col(name)) for name, value in values.items()}
+                drafted = drafted.withColumns(changed)
         stamped = drafted.withColumns({REPLAY: F.lit(number), AT: F.current_timestamp()})
         delta.append(stamped, LakeTable(self._results), WriteId(WRITER, number))
+
+    def _find_failed(self, reader: QueryReader, chosen: DataFrame, decoding: str) -> Sequence[RowGroup]:
+        """The chosen rows of a replay on which a query fails."""
+
+        def run(rows: Column) -> None:
+            part = chosen.where(rows)
+            check_result(self.starter, reader, self._run_body(reader, part.sparkSession, part, decoding))
+
+        return find_failed_rows(chosen, run)
 
     def _finish(self, number: int) -> SourceReplay:
         """Append what a replay has decided to append, and keep that it is over. Each step may be done again."""
@@ -189,14 +196,34 @@ class BadRowReplayer:
         results = self._read_results(self.starter.spark).where(F.col(REPLAY) == number)
         for reader, place in self._list_appendable(results):
             self.on_step(f"appending to {reader.source.name}")
-            session = self.starter.spark.newSession()
-            chosen = self._read_results(session).where(F.col(REPLAY) == number).where(_is_appended(place))
-            result = self._run_body(reader, session, chosen, decoding)
-            append_result(self.starter, reader, result, place, bad=self.bad, number=number)
-        counted = self._count(number, results)
+            self._append(number, reader, place, decoding)
+        counted = self._count(number, self._read_results(self.starter.spark).where(F.col(REPLAY) == number))
         self._log.end(number)
         shutil.rmtree(self._draft(number), ignore_errors=True)
         return counted
+
+    def _append(self, number: int, reader: QueryReader, place: str, decoding: str) -> None:
+        """Append the rows of a replay for one query. What its topic does not take, as it has another schema by now, is left out first."""
+        session = self.starter.spark.newSession()
+        chosen = self._read_results(session).where(F.col(REPLAY) == number).where(_is_appended(place))
+        result = self._run_body(reader, session, chosen, decoding)
+        try:
+            append_result(self.starter, reader, result, place, bad=self.bad, number=number)
+        except (PySparkException, Py4JError) as error:
+            failed = self._find_failed(reader, chosen, decoding) if is_of_rows(str(error)) else ()
+            if not failed:
+                raise
+            self._mark_failed(number, place, {one.condition: f"{reader.source.name}: {one.reason}" for one in failed})
+            self._append(number, reader, place, decoding)
+
+    def _mark_failed(self, number: int, place: str, reasons: Mapping[str, str]) -> None:
+        """Change the results of rows that were to be appended, by conditions that choose them: the query fails on them."""
+        spark, table = self.starter.spark, LakeTable(self._results)
+        cases = " ".join(f"WHEN {rows} THEN {print_text(reason)}" for rows, reason in reasons.items())
+        chosen = f"{REPLAY} = {number} AND {PLACE} = {print_text(place)} AND {OUTCOME} = '{APPENDED}'"
+        values = f"{PASSED} = false, code = '{CODES[FAILS]}', {OUTCOME} = '{FAILS}', message = CASE {cases} END"
+        name, rows = delta.name(spark, table), f"{chosen} AND ({' OR '.join(reasons)})"
+        spark.sql(f"UPDATE {name} SET {values} WHERE {rows}")  # noqa: S608 (texts are quoted)
 
     def _run_body(self, reader: QueryReader, session: SparkSession, chosen: DataFrame, decoding: str) -> DataFrame:
         assert reader.source.query is not None, "a reader is a query"

@@ -78,14 +78,24 @@ def describe_failure(error: BaseException, attempts: int) -> QueryFailure:
     if LOST_ROWS.search(text) and attempts >= ATTEMPTS:
         remedy = "what was not read yet is gone: RESET CHECKPOINT … KEEP DATA begins again with what is there"
         return QueryFailure(FAILED, reason, remedy)
-    states = [one for one in _STATE.findall(text) if one not in {"XXKST", "38000"}]
-    if states and states[-1].startswith(_OF_ROWS) and attempts >= ATTEMPTS:
+    if is_of_rows(text) and attempts >= ATTEMPTS:
         return QueryFailure(
             FAILED, reason, "CREATE OR REPLACE with a body that bears this row, such as by try_cast or nullif"
         )
-    if states and states[-1].startswith(_OF_PLAN) and attempts >= ATTEMPTS:
+    if _find_state(text).startswith(_OF_PLAN) and attempts >= ATTEMPTS:
         return QueryFailure(FAILED, reason, "CREATE OR REPLACE with another body, or mend what it reads")
     return QueryFailure(RETRYING, reason)
+
+
+def is_of_rows(text: str) -> bool:
+    """Whether the text of an error of Spark says that it is a fault of rows: other rows may pass."""
+    return _find_state(text).startswith(_OF_ROWS)
+
+
+def _find_state(text: str) -> str:
+    """The SQLSTATE of the innermost condition in the text of an error; empty without one."""
+    states = [one for one in _STATE.findall(text) if one not in {"XXKST", "38000"}]
+    return states[-1] if states else ""
 
 
 def shorten_reason(text: str) -> str:
