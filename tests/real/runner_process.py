@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +29,23 @@ def print_command(root: str | Path, files: str | Path, url: str, *options: str) 
 
 
 @contextmanager
-def started(command: list[str]) -> Iterator[Process]:
-    """A process with its group, which has ended after the block."""
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        yield process
-    finally:
-        note_killed(process.pid)
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+def started(command: list[str], log: Path | None = None) -> Iterator[Process]:
+    """A process with its group, which has ended after the block; what nobody reads goes into a log."""
+    with ExitStack() as opened:
+        output = opened.enter_context(log.open("a")) if log is not None else subprocess.PIPE
+        process = subprocess.Popen(command, stdout=output, stderr=output, text=True, start_new_session=True)
+        try:
+            yield process
+        finally:
+            kill(process)
+            process.communicate()
+
+
+def kill(process: Process) -> None:
+    """End a process and all that it has started by SIGKILL."""
+    note_killed(process.pid)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def read_until_running(process: Process, *names: str) -> list[dict[str, Any]]:

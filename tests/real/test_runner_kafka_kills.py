@@ -11,11 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
 from uuid import uuid4
 
+import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
@@ -240,12 +242,27 @@ def read_rows(world: World, name: str) -> list[tuple[Any, ...]]:
     return []
 
 
+def count_late(world: World) -> int:
+    """How many rows the query without state has written, by what its files say."""
+    with suppress(NoTableError):
+        files = list_delta_files(world.place.root / "tables" / "late", frozenset(COLUMNS["late"]))
+        return sum(pq.read_metadata(one).num_rows for one in files)
+    return 0
+
+
+def has_grown(world: World, rows: int) -> bool:
+    """Whether the query without state has written more rows than these."""
+    return count_late(world) > rows
+
+
 def check_sinks(world: World) -> None:
     """Work off what is left, and compare all tables with the model."""
     place, topic = world.place, world.topic
     topic.end()
     late, names, bad = topic.late(), topic.names(), topic.bad()
     with running(place, checkpoints="checkpoints", name="last") as runner:
+        while (rows := count_late(world)) < len(late):  # it may take long, while it goes on
+            until(partial(has_grown, world, rows), runner)
         until(lambda: read_rows(world, "late") == late, runner)
         until(lambda: read_rows(world, "names") == names, runner)
         until(lambda: read_rows(world, "minutes") == topic.windows(world.batches("minutes")), runner)
