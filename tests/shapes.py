@@ -15,8 +15,8 @@ from treaty.formats.avro.model import (
     AvroType,
     AvroUnion,
     NamedType,
+    is_null,
 )
-from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import find_column_logical
 from treaty.plan.value import DecodePlan
 

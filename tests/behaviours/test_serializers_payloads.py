@@ -1,6 +1,7 @@
 """Payloads: the walker agrees with the codec on what is whole, and refuses what the codec would let through."""
 
 import io
+import json
 from typing import Any
 
 import fastavro
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.oracle.avro_treaty import model
 from treaty.client.serializers.avro_skipper import MAX_DEPTH, MalformedPayloadError, Skip, make_skipper
 
 RECORD = {
@@ -54,9 +56,7 @@ ORDERS = st.recursive(
 
 
 def walker(schema: Any) -> tuple[Any, Skip]:
-    named: dict[str, Any] = {}
-    parsed = fastavro.parse_schema(schema, named_schemas=named)
-    return parsed, make_skipper(parsed, named)
+    return fastavro.parse_schema(schema), make_skipper(model(json.dumps(schema)))
 
 
 PARSED, SKIM = walker(RECORD)

@@ -1,9 +1,11 @@
 """Values of one schema read as another's: as Java reads them, where names decide between the branches of unions."""
 
+import json
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.oracle.avro_names import PAIRS as NAMED_PAIRS
 from tests.oracle.avro_values import DIFFERENCES, KEPT, PAIRS, SEED, VALUES, Tally, kept, questions
 from tests.oracle.java import AvroOracle, avro_oracle
 from tests.shares import REST
@@ -36,6 +38,13 @@ def test_the_values_that_are_kept_are_those_of_java(java: AvroOracle, of: int) -
     """One question of so many; how the answers came about changes with Java alone."""
     some = kept()[::of]
     assert [question.ask(java) for question, _ in some] == [answer for _, answer in some], "run make oracle"
+
+
+@pytest.mark.jvm
+def test_java_reads_the_pairs_in_which_names_decide_as_is_recorded(java: AvroOracle) -> None:
+    for name, pair in NAMED_PAIRS.items():
+        answer = java.ask(**{side: json.dumps(getattr(pair, side)) for side in ("writer", "reader", "value")})
+        assert (json.loads(answer["read"])[0] if "read" in answer else None) == pair.java, (name, answer)
 
 
 @pytest.mark.soak

@@ -37,7 +37,10 @@ def test_make_looks_for_tests_with_a_jvm_where_they_are() -> None:
     (patterns,) = [line.split()[2:] for line in lines if line.startswith("JVM_TESTS = ")]
     named = {path for pattern in patterns for path in ROOT.glob(pattern)}
     files = (
-        path for folder in ("tests", "plugins") for path in (ROOT / folder).rglob("*.py") if "house" not in path.parts
+        path
+        for folder in ("tests", "plugins")
+        for path in (ROOT / folder).rglob("*.py")
+        if "house" not in path.relative_to(ROOT).parts
     )
     there = {path for path in files if "mark.jvm" in path.read_text("utf-8")}
 

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
+from tests.oracle.avro_treaty import model
 from treaty.client.compiled import program, reader_program
 from treaty.client.compiled.reader_program import make_reader
 from treaty.client.compiled.writer_program import make_writer
@@ -240,7 +241,8 @@ def test_branches_may_be_named() -> None:
     ]
     named_types: dict[str, Any] = {}
     parsed = fastavro.parse_schema([each for each in union if each != "long"], named_schemas=named_types)
-    write, read = make_writer(parsed, named_types), make_reader(parsed, named_types, tagged=True)
+    schema = model(json.dumps(union[:-1]))
+    write, read = make_writer(parsed, named_types), make_reader(schema, schema, tagged=True)
     assert write is not None
     assert read is not None
     for value in (

@@ -4,13 +4,13 @@ import json
 from functools import partial
 from typing import Any
 
-import fastavro
 import pytest
 
 from tests.instruction_counts import count_instructions
 from treaty.arrow.avro.primitives import WrongBytesError
 from treaty.arrow.avro.program import compile_reader
-from treaty.client.compiled.matches import SchemaMatcher
+from treaty.formats.avro.model import AvroRecord, AvroUnion
+from treaty.formats.avro.resolution import AvroResolution
 from treaty.plan.avro.chances import takes_some
 from treaty.plan.avro.fitted_writer import fit_writer
 from treaty.plan.avro.flat import parse_avro
@@ -39,12 +39,13 @@ def aliases(count: int, space: str) -> list[Json]:
     ]
 
 
-def match(writer: Json, reader: Json) -> list[int | None]:
-    written: dict[str, Any] = {}
-    wanted: dict[str, Any] = {}
-    old: Any = fastavro.parse_schema(record_of(writer), named_schemas=written)
-    new: Any = fastavro.parse_schema(record_of(reader), named_schemas=wanted)
-    return SchemaMatcher(written, wanted).find_places(old["fields"][0]["type"], new["fields"][0]["type"])
+def match(writer: list[Json], reader: list[Json]) -> list[int | None]:
+    old, new = (parse_avro(json.dumps(record_of(one))) for one in (writer, reader))
+    unions = [
+        schema.names["Top"].fields[0].type for schema in (old, new) if isinstance(schema.names["Top"], AvroRecord)
+    ]
+    assert isinstance(unions[1], AvroUnion)
+    return AvroResolution(old, new).find_places(unions[0], unions[1])
 
 
 def enums(count: int, space: str) -> list[Json]:
@@ -55,7 +56,7 @@ def enums(count: int, space: str) -> list[Json]:
 @pytest.mark.parametrize("space", ["a.", "b."])
 def test_matching_twice_the_branches_takes_twice_the_work(make: Any, space: str) -> None:
     few, twice = (
-        count_instructions(partial(match, make(count, "a."), make(count, space)), "client/compiled")
+        count_instructions(partial(match, make(count, "a."), make(count, space)), "formats/avro/resolution")
         for count in (100, 200)
     )
 
@@ -80,7 +81,9 @@ def ladder(depth: int, space: str) -> Json:
 
 def test_two_ladders_of_records_are_compared_once_for_each_step() -> None:
     few, more = (
-        count_instructions(partial(match, ["null", ladder(at, "a.")], ["null", ladder(at, "b.")]), "client/compiled")
+        count_instructions(
+            partial(match, ["null", ladder(at, "a.")], ["null", ladder(at, "b.")]), "formats/avro/resolution"
+        )
         for at in (6, 12)
     )
 

@@ -12,10 +12,10 @@ from tests.shapes import shape_of
 from treaty.arrow.avro.rows import make_decoder
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.formats.avro.model import AvroRecord
+from treaty.formats.avro.resolution import AvroSide
 from treaty.plan.avro import planner
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.java_defaults import is_made_alike
-from treaty.plan.avro.resolution import AvroSide
 from treaty.plan.format_plans import AvroFormatPlan
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import DecodePlan

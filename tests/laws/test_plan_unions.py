@@ -20,10 +20,10 @@ from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.avro.canonical import print_schema
+from treaty.formats.avro.resolution import AvroSide, find_branch
 from treaty.plan.avro import planner
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import MergeError, merge
-from treaty.plan.avro.resolution import AvroSide, find_branch
 from treaty.plan.decode_plans import extend, find_union_conflict, make_plan
 from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
@@ -227,7 +227,7 @@ WIDER = {"int": "long float double", "long": "float double", "float": "double", 
 
 @pytest.mark.parametrize("kind", ["null", "boolean", *WIDER, "double"])
 def test_a_plain_type_is_read_as_the_first_branch_that_fits(kind: str) -> None:
-    """The writer's own type, else the first branch in the reader's order that it is promoted to (Avro, Schema Resolution)."""
+    """The writer's own type, else the first branch in the reader's order that it is promoted to (Avro, Schema AvroResolution)."""
     kinds = ["null", "boolean", "int", "long", "float", "double", "string", "bytes"]
     schemas = {each: parse_avro(json.dumps(each)) for each in kinds}
     sides = {each: AvroSide(schema, schema.root) for each, schema in schemas.items()}

@@ -15,12 +15,12 @@ from treaty.arrow.avro.program import compile_reader
 from treaty.arrow.avro.rows import make_decoder
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.formats.avro.model import ABSENT, AvroRecord, AvroUnion
+from treaty.formats.avro.resolution import AvroSide
 from treaty.plan.avro import planner
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.java_defaults import is_made_alike
 from treaty.plan.avro.merge import merge
 from treaty.plan.avro.planner import compose
-from treaty.plan.avro.resolution import AvroSide
 from treaty.plan.format_plans import AvroFormatPlan, FieldDefault
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.spark.engines.wrapped_fields import INSIDE, wrap_fields

@@ -101,8 +101,8 @@ def made(schema: Any) -> AvroCodec:
 
 DIFFERENCES: Mapping[str, str] = {
     "READ_THOUGH_INCOMPATIBLE": """\
-Java's reader takes a record of any name in a union; `SchemaCompatibility`, the specification and Treaty ask for the name or
-an alias.""",
+Java's reader takes a whole payload of a record of any name; `SchemaCompatibility`, the specification and Treaty ask for the
+name or an alias there.""",
     "BYTES_NOT_UTF8": "Java puts in replacement characters for bytes that are no UTF-8; Treaty calls the record bad.",
     "FULL_NAME_FIRST": """\
 Java reads two unions by position where they differ in namespaces alone, and an alias wins over a name that is there; Treaty goes

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from treaty.formats.avro.model import AbsentDefault, AvroArray, AvroMap, AvroRecord, AvroSchema, AvroType, AvroUnion
+from treaty.formats.avro.resolution import AvroSide, pair_fields
 from treaty.plan.avro.defaults import UncarriedError, choose_branch, drop_wrong_defaults
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.java_defaults import find_java_choice, is_made_alike
 from treaty.plan.avro.merge import MergeError, merge, merge_by_structure
-from treaty.plan.avro.resolution import AvroSide, pair_fields
 from treaty.plan.avro.union_pairs import list_unions
 from treaty.plan.ddl import quote_name
 from treaty.plan.format_plans import AvroFormatPlan

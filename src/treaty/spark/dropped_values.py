@@ -17,10 +17,10 @@ from treaty.formats.avro.model import (
     AvroSchema,
     AvroType,
     AvroUnion,
+    is_null,
 )
+from treaty.formats.avro.resolution import AvroResolution, pair_fields
 from treaty.plan.avro.bounds import find_bounded
-from treaty.plan.avro.flat import is_null
-from treaty.plan.avro.resolution import AvroSide, UnionBranches, find_branch, pair_fields
 
 Test = Callable[[Column], Column]
 """Return whether a record contains the value; null is no."""
@@ -63,7 +63,12 @@ class DroppedPlace:
 def find_dropped(written: AvroSchema, candidate: AvroSchema, depth: int) -> tuple[DroppedPlace, ...]:
     """The values that the schema of all versions has and the candidate has not; the first `HISTORY_TROUBLES`."""
     old, new = find_bounded(written, depth), find_bounded(candidate, depth)
-    return tuple(islice(_SchemaPair(old, new).at(old.root, new.root, "", _identity, _true), HISTORY_TROUBLES))
+    return tuple(
+        islice(
+            _SchemaPair(old, new, AvroResolution(old, new)).at(old.root, new.root, "", _identity, _true),
+            HISTORY_TROUBLES,
+        )
+    )
 
 
 def count_dropped(
@@ -102,6 +107,7 @@ class _SchemaPair:
 
     old: AvroSchema
     new: AvroSchema
+    resolution: AvroResolution
 
     def at(self, old: AvroType, new: AvroType, path: str, column: Test, around: Test) -> Iterator[DroppedPlace]:
         """What is missing at a path and below it."""
@@ -109,7 +115,7 @@ class _SchemaPair:
         if isinstance(before, AvroUnion):
             yield from self.union(before, new, path, column, around)
         elif isinstance(after, AvroUnion):
-            place = find_branch(AvroSide(self.old, old), [AvroSide(self.new, part) for part in after.branches])
+            place = self.resolution.find_branch(old, after)
             if place is not None:
                 yield from self.at(old, after.branches[place], path, column, around)
         elif isinstance(before, AvroRecord) and isinstance(after, AvroRecord):
@@ -131,18 +137,17 @@ class _SchemaPair:
     def union(self, old: AvroUnion, new: AvroType, path: str, column: Test, around: Test) -> Iterator[DroppedPlace]:
         """What is missing of a union: null, other types, and what these hold."""
         target = self.new.resolve(new)
-        sides = [AvroSide(self.new, part) for part in (target.branches if isinstance(target, AvroUnion) else (new,))]
-        table = UnionBranches(sides)
-        rest = [part for part in old.branches if not is_null(part)]
-        if len(rest) < len(old.branches) and not any(is_null(one.node) for one in sides):
+        union = target if isinstance(target, AvroUnion) else AvroUnion((new,))
+        both = zip(old.branches, self.resolution.find_places(old, union), strict=True)
+        rest = [(part, place) for part, place in both if not is_null(part)]
+        if len(rest) < len(old.branches) and not any(is_null(part) for part in union.branches):
             yield DroppedPlace(path, "null", _is_null(column, around))
-        for number, part in enumerate(rest):
+        for number, (part, place) in enumerate(rest):
             member = column if len(rest) == 1 else _field(column, f"member{number}")
-            place = table.find(AvroSide(self.old, part))
             if place is None:
                 yield DroppedPlace(path, _name(self.old, part), _is_there(member))
             else:
-                yield from self.at(part, sides[place].node, path, member, around)
+                yield from self.at(part, union.branches[place], path, member, around)
 
 
 def _name(schema: AvroSchema, node: AvroType) -> str:

@@ -97,7 +97,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "client.serializers.avro_codec:AvroCodec.lossy_writer",
         "client.serializers.avro_codec:AvroCodec.exact_schema",
         "client.serializers.avro_codec:AvroCodec.lookup_digest",
-        "client.serializers.avro_skipper:_SkipperBuilder._made",
+        "client.serializers.avro_skipper:_SkipperBuilder._records",
         "client.serializers.payloads:PayloadDeserializer._reads",
         "client.serializers.protobuf:ProtobufSerializer._each",
         "core.access.rights:Rights.groups",

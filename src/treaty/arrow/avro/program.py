@@ -14,7 +14,7 @@ from treaty.arrow.avro.leaves import MemberWriter, convert_default, write_conver
 from treaty.client.compiled.program import ProgramBuilder
 from treaty.core.limits import ABSENT_CELLS, AVRO_ITEMS
 from treaty.formats.avro.data.cells import CellCounts
-from treaty.formats.avro.data.free_values import ALLOWED, FreeValues, weigh_defaults
+from treaty.formats.avro.data.free_values import ALLOWED, FreeValues, weigh_missing
 from treaty.formats.avro.model import (
     AbsentDefault,
     AvroArray,
@@ -27,8 +27,8 @@ from treaty.formats.avro.model import (
     AvroType,
     AvroUnion,
 )
+from treaty.formats.avro.resolution import AvroResolution, find_contested, find_named_reader, may_read, pair_fields
 from treaty.plan.avro.columns import has_one_column
-from treaty.plan.avro.resolution import PROMOTIONS, AvroSide, UnionBranches, find_named_reader, pair_fields
 
 Read = Callable[[bytes], tuple[Any, int]]
 """From a frame to a value and where it ends. Raises some exception where the bytes are no value."""
@@ -74,7 +74,8 @@ class _ReaderCompiler:
         self.free, self.cells = FreeValues(writer), CellCounts(reader)
         self.code = ProgramBuilder(LINES)
         self.functions: dict[tuple[str, str], str] = {}
-        self.unions: dict[int, tuple[UnionBranches, MemberWriter]] = {}
+        self.resolution = AvroResolution(writer, reader)
+        self.members: dict[int, MemberWriter] = {}
         self.waiting: list[Callable[[], None]] = []
         names = primitives.DEFERRING_NAMES if defers_errors else primitives.RAW_NAMES if is_raw else primitives.NAMES
         self.code.constants.update(names, left=left)
@@ -94,10 +95,10 @@ class _ReaderCompiler:
     def value(self, writer: AvroType, reader: AvroType, to: str) -> None:
         """The lines that read a value into a variable."""
         old, new = self.writer.resolve(writer), self.reader.resolve(reader)
-        if isinstance(old, AvroUnion):
+        if isinstance(new, AvroUnion):
+            self.into_union(writer, new, to)
+        elif isinstance(old, AvroUnion):
             self.choice(len(old.branches), lambda at: self.value(old.branches[at], reader, to))
-        elif isinstance(new, AvroUnion):
-            self.branch(writer, new, to)
         elif isinstance(old, AvroRecord) and isinstance(new, AvroRecord):
             self.code.add(f"{to}, p = {self.record(old, new)}(d, p, z)")
         elif isinstance(old, AvroArray) and isinstance(new, AvroArray):
@@ -116,23 +117,27 @@ class _ReaderCompiler:
         else:
             self.code.add(WRONG)
 
-    def branch(self, writer: AvroType, new: AvroUnion, to: str) -> None:
-        """The lines that read a value into the branch of a reader's union that takes its type."""
-        branches = self.unions.get(id(new))
-        if branches is None:
-            table = UnionBranches([AvroSide(self.reader, one) for one in new.branches])
-            branches = self.unions[id(new)] = table, MemberWriter(new, self.reader.names, self.code.add_constant)
-        table, member = branches
-        place = table.find(AvroSide(self.writer, writer))
+    def into_union(self, writer: AvroType, new: AvroUnion, to: str) -> None:
+        """The lines that read a value into a reader's union: from a writer's union, each of its branches."""
+        old, places = self.writer.resolve(writer), self.resolution.find_places(writer, new)
+        if isinstance(old, AvroUnion):
+            self.choice(len(old.branches), lambda at: self.branch(old.branches[at], new, places[at], to))
+        else:
+            self.branch(writer, new, places[0], to)
+
+    def branch(self, writer: AvroType, new: AvroUnion, place: int | None, to: str) -> None:
+        """The lines that read a value into a branch of a reader's union; None is no branch."""
         if place is None:
             self.code.add(WRONG)
             return
+        if id(new) not in self.members:
+            self.members[id(new)] = MemberWriter(new, self.reader.names, self.code.add_constant)
         chosen = new.branches[place]
         if isinstance(chosen, AvroPrimitive) and has_one_column(new, self.reader.names):
             chosen = AvroPrimitive(chosen.kind)
         self.lack(self.cells.count(new) - self.cells.count(chosen))
         self.value(writer, chosen, to)
-        if wrapped := member.write(place, to):
+        if wrapped := self.members[id(new)].write(place, to):
             self.code.add(f"{to} = {wrapped}")
 
     def number(self, kind: str, to: str) -> None:
@@ -163,8 +168,7 @@ class _ReaderCompiler:
         self.code.add(f"else: {WRONG}" if places else WRONG)
 
     def leaf(self, old: AvroPrimitive | AvroFixed, new: AvroPrimitive | AvroFixed, to: str) -> None:
-        same = find_named_reader(old, new) is not None if isinstance(old, AvroFixed) else old.kind == new.kind
-        if not same and new.kind not in PROMOTIONS.get(old.kind, ()):
+        if not may_read(old, new):
             self.code.add(WRONG)
             return
         match old.kind:
@@ -210,11 +214,15 @@ class _ReaderCompiler:
 
     def record(self, old: AvroRecord, new: AvroRecord) -> str:
         def body() -> None:
+            if find_contested(old, new) is not None:
+                self.code.add(WRONG)
+                return
             pairs = pair_fields(old, new)
             variables: dict[str, str] = {}
-            missing = {one.name for one in new.fields} - {one.name for one in pairs.values()}
-            self.lack(sum(self.cells.count(one.type) for one in new.fields if one.name in missing))
-            self.charge(self.free.charge_record(old, _weigh_missing(new, {one.name for one in pairs.values()})))
+            filled = {one.name for one in pairs.values()}
+            missing = [one for one in new.fields if one.name not in filled]
+            self.lack(sum(self.cells.count(one.type) for one in missing))
+            self.charge(self.free.charge_record(old, weigh_missing(missing)))
             for writer_field in old.fields:
                 target = pairs.get(writer_field.name)
                 if target is None:
@@ -345,9 +353,3 @@ class _ReaderCompiler:
                 if keys:
                     self.skip_leaf("string")
                 self.skip(items)
-
-
-def _weigh_missing(reader: AvroRecord, fields: set[str]) -> int:
-    """What the defaults count for that a record gets whose writer has these fields alone."""
-    missing = (one for one in reader.fields if one.name not in fields)
-    return weigh_defaults(one.default for one in missing if not isinstance(one.default, AbsentDefault))

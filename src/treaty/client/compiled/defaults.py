@@ -5,8 +5,20 @@ from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any
 
-from treaty.client.compiled.logical import READERS
-from treaty.client.compiled.names import find_definition, kind_of, logical_of
+from treaty.client.compiled.logical import READERS, find_logical_key
+from treaty.formats.avro.model import (
+    ABSENT,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    Field,
+    ResolvedType,
+)
 
 _FLOAT = Struct("<f")
 _KINDS: Mapping[str, tuple[type, ...]] = {
@@ -23,9 +35,8 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "array": (list,),
     "map": (dict,),
     "record": (dict,),
-    "error": (dict,),
 }
-"""Python types of a JSON default, by Avro type."""
+"""Python types of a JSON default, by the kind of an Avro type."""
 _WIDTHS = {"int": 31, "long": 63}
 
 
@@ -45,78 +56,73 @@ def round_to_float(value: float) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
-def default_maker(field: Any, named: Mapping[str, Any]) -> Callable[[], Any]:
+def default_maker(field: Field, schema: AvroSchema) -> Callable[[], Any]:
     """Return a function that returns the default of a field; lists and dicts are new objects at each call. Raises `ValueError`
     for a default that is no value of the field's type.
     """
-    if not is_default_of(field["type"], field["default"], named):
-        raise ValueError(f"{field['default']!r:.80} does not fit it")
-    value = default_of(field["type"], field["default"], named)
+    if not is_default_of(field.type, field.default, schema):
+        raise ValueError(f"{field.default!r:.80} does not fit it")
+    value = default_of(field.type, field.default, schema)
     if isinstance(value, (list, dict)):
         return lambda: copy.deepcopy(value)
     return lambda: value
 
 
-def default_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
+def default_of(node: AvroType, default: Any, schema: AvroSchema) -> Any:
     """Return a default as the codec returns values; for a union, as a value of the first matching branch."""
-    schema = find_definition(schema, named)
-    if isinstance(schema, list):
-        fitting = (branch for branch in schema if is_default_of(branch, default, named))
-        return default_of(next(fitting, schema[0]), default, named)
-    match kind_of(schema):
-        case "record" | "error":
-            values = {field["name"]: default.get(field["name"], field.get("default")) for field in schema["fields"]}
-            return {
-                field["name"]: default_of(field["type"], values[field["name"]], named) for field in schema["fields"]
-            }
-        case "array":
-            return [default_of(schema["items"], each, named) for each in default]
-        case "map":
-            return {key: default_of(schema["values"], each, named) for key, each in default.items()}
+    solid = schema.resolve(node)
+    match solid:
+        case AvroUnion(branches):
+            fitting = (branch for branch in branches if is_default_of(branch, default, schema))
+            return default_of(next(fitting, branches[0]), default, schema)
+        case AvroRecord():
+            values = {field.name: default.get(field.name, field.default) for field in solid.fields}
+            return {field.name: default_of(field.type, values[field.name], schema) for field in solid.fields}
+        case AvroArray(items):
+            return [default_of(items, item, schema) for item in default]
+        case AvroMap(members):
+            return {key: default_of(members, member, schema) for key, member in default.items()}
+    match solid.kind:
         case "float":
             return round_to_float(float(default))
         case "double":
             return float(default)
         case "bytes" | "fixed":
             default = default.encode("latin-1")
-    make: Callable[..., Any] | None = READERS.get(logical_of(schema))
-    return default if make is None else make(default, schema)
+    make: Callable[..., Any] | None = READERS.get(find_logical_key(solid))
+    return default if make is None else make(default, dict(solid.props))
 
 
-def is_default_of(schema: Any, default: Any, named: Mapping[str, Any]) -> bool:
+def is_default_of(node: AvroType, default: Any, schema: AvroSchema) -> bool:
     """Return whether a JSON default is a value of a type."""
-    schema = find_definition(schema, named)
-    if isinstance(schema, list):
-        return any(is_default_of(branch, default, named) for branch in schema)
-    kind = kind_of(schema)
-    right: bool = isinstance(default, _KINDS[kind]) and (kind == "boolean" or not isinstance(default, bool))
-    return right and _is_within(schema, kind, default, named)
+    solid = schema.resolve(node)
+    if isinstance(solid, AvroUnion):
+        return any(is_default_of(branch, default, schema) for branch in solid.branches)
+    right: bool = isinstance(default, _KINDS[solid.kind]) and (solid.kind == "boolean" or not isinstance(default, bool))
+    return right and _is_within(solid, default, schema)
 
 
-def _is_within(schema: Any, kind: str, default: Any, named: Mapping[str, Any]) -> bool:
+def _is_within(solid: ResolvedType, default: Any, schema: AvroSchema) -> bool:
     """Return whether the parts of a default of the right kind are valid, or its number is in range."""
-    match kind:
-        case "record" | "error":
-            return all(
-                is_default_of(field["type"], default[field["name"]], named)
-                if field["name"] in default
-                else "default" in field and is_default_of(field["type"], field["default"], named)
-                for field in schema["fields"]
-            )
-        case "array":
-            return all(is_default_of(schema["items"], each, named) for each in default)
-        case "map":
-            return all(is_default_of(schema["values"], each, named) for each in default.values())
+    match solid:
+        case AvroRecord():
+            members = ((field, default.get(field.name, field.default)) for field in solid.fields)
+            return all(value is not ABSENT and is_default_of(field.type, value, schema) for field, value in members)
+        case AvroArray(items):
+            return all(is_default_of(items, item, schema) for item in default)
+        case AvroMap(values):
+            return all(is_default_of(values, member, schema) for member in default.values())
+        case AvroFixed():
+            return _is_latin(default) and len(default) == solid.size
+        case AvroEnum():
+            return default in solid.symbols
+    match solid.kind:
         case "int" | "long":
-            return bool(-(1 << _WIDTHS[kind]) <= default < 1 << _WIDTHS[kind])
+            return bool(-(1 << _WIDTHS[solid.kind]) <= default < 1 << _WIDTHS[solid.kind])
         case "float" | "double":
             return not isinstance(default, str) or default in {"NaN", "Infinity", "-Infinity"}
         case "bytes":
             return _is_latin(default)
-        case "fixed":
-            return _is_latin(default) and len(default) == int(schema["size"])
-        case "enum":
-            return bool(default in schema["symbols"])
     return True
 
 

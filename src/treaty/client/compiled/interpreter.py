@@ -5,31 +5,47 @@ The skipper (`treaty.client.serializers.avro_skipper`) has validated the payload
 again. Types are matched and values converted by the same functions as in compiled programs.
 """
 
+import threading
 from collections.abc import Callable, Mapping
 from itertools import repeat
 from struct import Struct
 from typing import Any
 
-from treaty.client.compiled.conversions import conversion_of
+from treaty.client.compiled.conversions import UnmatchedError, check_roots, conversion_of
 from treaty.client.compiled.defaults import default_maker
-from treaty.client.compiled.free_types import ThreadCount, weigh_missing
-from treaty.client.compiled.logical import LossError
-from treaty.client.compiled.matches import RECORDS, SchemaMatcher, UnmatchedError, pair_fields
-from treaty.client.compiled.names import NAMED, branch_of, find_definition, kind_of, logical_of
+from treaty.client.compiled.logical import LossError, find_logical_key, name_branch
 from treaty.core.limits import AVRO_FREE_VALUES
-from treaty.formats.avro.data.free_values import count_allowed
+from treaty.formats.avro.data.free_values import count_allowed, weigh_missing
+from treaty.formats.avro.model import (
+    ABSENT,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    Field,
+    ResolvedType,
+    is_null,
+)
+from treaty.formats.avro.resolution import AvroResolution, find_contested, may_read, pair_fields
 
 ReadStep = Callable[[bytes, int], tuple[Any, int]]
 """A function from payload and position to value and next position. Raises `UnmatchedError` or another `ValueError`."""
-Parsed = tuple[Any, Mapping[str, Any]]
-"""A schema parsed by fastavro, and its named types."""
 _FLOAT, _DOUBLE = Struct("<f"), Struct("<d")
 
 
-def make_interpreter(writer: Parsed, reader: Parsed, *, tagged: bool = False) -> ReadStep:
-    """Return the function that reads payloads of a writer as values of a reader; `tagged` as in `resolver_program`."""
-    interpreter = _Interpreter(writer[1], reader[1], tagged=tagged)
-    step = interpreter.resolve(writer[0], reader[0])
+def make_interpreter(writer: AvroSchema, reader: AvroSchema, *, tagged: bool = False) -> ReadStep:
+    """Return the function that reads payloads of a writer as values of a reader; `tagged` as in `reader_program`."""
+    interpreter = _Interpreter(writer, reader, tagged=tagged)
+    try:
+        check_roots(writer, reader)
+    except UnmatchedError as error:
+        return _refuse(str(error))
+    step = interpreter.resolve(writer.root, reader.root)
 
     def read(data: bytes, at: int) -> tuple[Any, int]:
         interpreter.count.left = count_allowed(len(data))
@@ -38,52 +54,61 @@ def make_interpreter(writer: Parsed, reader: Parsed, *, tagged: bool = False) ->
     return read
 
 
+class ThreadCount(threading.local):
+    """Free values that the payload which a thread reads may still have."""
+
+    left = 0
+
+
 class _Interpreter:
     """Builds the functions; each pair of named types once, so that recursion ends."""
 
-    def __init__(self, written: Mapping[str, Any], readable: Mapping[str, Any], *, tagged: bool) -> None:
-        self._written = written
-        self._wanted = readable
+    def __init__(self, writer: AvroSchema, reader: AvroSchema, *, tagged: bool) -> None:
+        self._writer = writer
+        self._reader = reader
         self._tagged = tagged
-        self._matcher = SchemaMatcher(written, readable)
+        self._resolution = AvroResolution(writer, reader)
         self._records: dict[tuple[str, str], ReadStep] = {}
         self._skips: dict[str, ReadStep] = {}
         self.count = ThreadCount()
 
-    def resolve(self, writer: Any, reader: Any) -> ReadStep:
+    def resolve(self, writer: AvroType, reader: AvroType) -> ReadStep:
         """Return the function that reads a type of the writer as one of the reader."""
-        writer, reader = find_definition(writer, self._written), find_definition(reader, self._wanted)
-        if isinstance(writer, list):
-            places = range(len(writer)) if writer is reader else self._matcher.find_places(writer, reader)
-            return _choice([self._branch(each, reader, at) for each, at in zip(writer, places, strict=True)])
-        if isinstance(reader, list):
-            return self._branch(writer, reader, self._matcher.find_branch(writer, reader))
-        if not self._matcher.is_match(writer, reader):
-            return _refuse(f"the writer's {_name(writer)} is not readable as the reader's {_name(reader)}")
-        match kind_of(writer):
-            case "record" | "error":
-                return self._record(writer, reader)
-            case "array":
-                return _array(self.resolve(writer["items"], reader["items"]))
-            case "map":
-                return _map(self.resolve(writer["values"], reader["values"]))
-            case "enum":
-                return _enum(writer, reader)
-        return _scalar(writer, reader)
+        old, new = self._writer.resolve(writer), self._reader.resolve(reader)
+        if isinstance(new, AvroUnion):
+            places = self._resolution.find_places(writer, new)
+            parts = old.branches if isinstance(old, AvroUnion) else (writer,)
+            steps = [self._branch(part, new, place) for part, place in zip(parts, places, strict=True)]
+            return _choice(steps) if isinstance(old, AvroUnion) else steps[0]
+        if isinstance(old, AvroUnion):
+            return _choice([self.resolve(part, reader) for part in old.branches])
+        if not may_read(old, new):
+            return _refuse(f"the writer's {_name(old)} is not readable as the reader's {_name(new)}")
+        match old, new:
+            case (AvroRecord(), AvroRecord()):
+                return self._record(old, new)
+            case (AvroArray(), AvroArray()):
+                return _array(self.resolve(old.items, new.items))
+            case (AvroMap(), AvroMap()):
+                return _map(self.resolve(old.values, new.values))
+            case (AvroEnum(), AvroEnum()):
+                return _enum(old, new)
+        assert isinstance(old, AvroPrimitive | AvroFixed)
+        assert isinstance(new, AvroPrimitive | AvroFixed)
+        return _scalar(old, new)
 
-    def _branch(self, writer: Any, reader: Any, at: int | None) -> ReadStep:
+    def _branch(self, writer: AvroType, union: AvroUnion, place: int | None) -> ReadStep:
         """Return the function that reads a type as a branch of the reader's union; None if no branch matches."""
-        if not isinstance(reader, list):
-            return self.resolve(writer, reader)
-        if at is None:
-            writer = find_definition(writer, self._written)
+        if place is None:
+            old, branches = self._writer.resolve(writer), [self._reader.resolve(part) for part in union.branches]
             return _refuse(
-                f"the writer's {_name(writer)} matches no branch of the reader's union of {_list_branches(reader)}"
+                f"the writer's {_name(old)} matches no branch of the reader's union of {_list_branches(branches)}"
             )
-        step = self.resolve(writer, reader[at])
-        if not self._tagged or reader[at] == "null" or len([each for each in reader if each != "null"]) < 2:
+        branch = union.branches[place]
+        step = self.resolve(writer, branch)
+        if not self._tagged or is_null(branch) or sum(not is_null(part) for part in union.branches) < 2:
             return step
-        name = branch_of(find_definition(reader[at], self._wanted))
+        name = name_branch(self._reader.resolve(branch))
 
         def tag(data: bytes, at: int) -> tuple[Any, int]:
             value, at = step(data, at)
@@ -91,18 +116,18 @@ class _Interpreter:
 
         return tag
 
-    def _record(self, writer: Any, reader: Any) -> ReadStep:
-        key = (str(writer["name"]), str(reader["name"]))
+    def _record(self, old: AvroRecord, new: AvroRecord) -> ReadStep:
+        key = (old.full, new.full)
         if key in self._records:
             return self._records[key]
-        pairs, missing = pair_fields(writer, reader)
-        lacking = next((field["name"] for field in missing if "default" not in field), None)
-        if lacking is not None:
-            refuse = _refuse(f"the writer's {key[0]} has no field {lacking}, and the reader's field has no default")
-            return self._records.setdefault(key, refuse)
+        pairs = pair_fields(old, new)
+        filled = {field.name for field in pairs.values()}
+        missing = [field for field in new.fields if field.name not in filled]
+        if (message := _find_obstacle(old, new, missing)) is not None:
+            return self._records.setdefault(key, _refuse(message))
         steps: list[tuple[ReadStep, str | None]] = []
-        defaults = [] if self._tagged else [(field["name"], self._default(field)) for field in missing]
-        order = [field["name"] for field in reader["fields"]]
+        defaults = [] if self._tagged else [(field.name, self._default(field)) for field in missing]
+        order = [field.name for field in new.fields]
         count, charge = self.count, 0 if self._tagged else weigh_missing(missing)
 
         def record(data: bytes, at: int) -> tuple[Any, int]:
@@ -121,47 +146,44 @@ class _Interpreter:
 
         self._records[key] = record
         steps.extend(
-            (self.skip(field["type"]), None)
-            if target is None
-            else (self.resolve(field["type"], target["type"]), target["name"])
-            for field, target in pairs
+            (self.resolve(field.type, pairs[field.name].type), pairs[field.name].name)
+            if field.name in pairs
+            else (self.skip(field.type), None)
+            for field in old.fields
         )
         return record
 
-    def _default(self, field: Any) -> Callable[[], Any]:
+    def _default(self, field: Field) -> Callable[[], Any]:
         try:
-            return default_maker(field, self._wanted)
+            return default_maker(field, self._reader)
         except (ValueError, ArithmeticError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            message = f"the default of the reader's field {field['name']} is not a value of its type: {error}"
+            message = f"the default of the reader's field {field.name} is not a value of its type: {error}"
 
             def refuse() -> Any:
                 raise UnmatchedError(message)
 
             return refuse
 
-    def skip(self, writer: Any) -> ReadStep:
+    def skip(self, writer: AvroType) -> ReadStep:
         """Return the function that skips a value of the writer."""
-        writer = find_definition(writer, self._written)
-        if isinstance(writer, list):
-            return _choice([self.skip(each) for each in writer])
-        match kind_of(writer):
-            case "record" | "error":
-                return self._skip_record(writer)
-            case "array":
-                return _array(self.skip(writer["items"]))
-            case "map":
-                return _map(self.skip(writer["values"]))
-            case "enum":
+        match self._writer.resolve(writer):
+            case AvroUnion(branches):
+                return _choice([self.skip(branch) for branch in branches])
+            case AvroRecord() as record:
+                return self._skip_record(record)
+            case AvroArray(items):
+                return _array(self.skip(items))
+            case AvroMap(values):
+                return _map(self.skip(values))
+            case AvroEnum():
                 return _SCALARS["long"]
-            case "fixed":
-                return _fixed_step(int(writer["size"]))
-            case "string":
-                return _SCALARS["bytes"]
-        return _SCALARS[kind_of(writer)]
+            case AvroFixed() as fixed:
+                return _fixed_step(fixed.size)
+            case AvroPrimitive(kind):
+                return _SCALARS["bytes" if kind == "string" else kind]
 
-    def _skip_record(self, writer: Any) -> ReadStep:
-        name = str(writer["name"])
-        if name not in self._skips:
+    def _skip_record(self, writer: AvroRecord) -> ReadStep:
+        if writer.full not in self._skips:
             steps: list[ReadStep] = []
 
             def record(data: bytes, at: int) -> tuple[Any, int]:
@@ -169,23 +191,32 @@ class _Interpreter:
                     _, at = step(data, at)
                 return None, at
 
-            self._skips[name] = record
-            steps.extend(self.skip(field["type"]) for field in writer["fields"])
-        return self._skips[name]
+            self._skips[writer.full] = record
+            steps.extend(self.skip(field.type) for field in writer.fields)
+        return self._skips[writer.full]
 
 
-def _name(schema: Any) -> str:
-    if isinstance(schema, list):
-        return "union"
-    kind = kind_of(schema)
-    if kind in NAMED:
-        return f"{'record' if kind in RECORDS else kind} {schema['name']}"
-    return logical_of(schema) or kind
+def _find_obstacle(old: AvroRecord, new: AvroRecord, missing: list[Field]) -> str | None:
+    """Say why no value of one record is read as the other; None where one may be."""
+    lacking = next((field.name for field in missing if field.default is ABSENT), None)
+    if lacking is not None:
+        return f"the writer's {old.full} has no field {lacking}, and the reader's field has no default"
+    contested = find_contested(old, new)
+    if contested is None:
+        return None
+    name, rivals = contested
+    return f"several fields of the writer's {old.full} are the reader's field {name}: {', '.join(rivals)}; take an alias away"
 
 
-def _list_branches(branches: list[Any]) -> str:
+def _name(node: ResolvedType) -> str:
+    if isinstance(node, AvroRecord | AvroEnum | AvroFixed):
+        return f"{node.kind} {node.full}"
+    return find_logical_key(node) or node.kind
+
+
+def _list_branches(branches: list[ResolvedType]) -> str:
     more = f" and {len(branches) - 5} more" if len(branches) > 5 else ""
-    return ", ".join(branch if isinstance(branch, str) else _name(branch) for branch in branches[:5]) + more
+    return ", ".join(map(_name, branches[:5])) + more
 
 
 def _refuse(message: str) -> ReadStep:
@@ -236,24 +267,23 @@ def _map(step: ReadStep) -> ReadStep:
     return entries
 
 
-def _enum(writer: Any, reader: Any) -> ReadStep:
-    symbols = frozenset(reader["symbols"])
+def _enum(writer: AvroEnum, reader: AvroEnum) -> ReadStep:
+    symbols = frozenset(reader.symbols)
 
     def enum(data: bytes, at: int) -> tuple[Any, int]:
         index, at = _long(data, at)
-        symbol = writer["symbols"][index]
+        symbol = writer.symbols[index]
         if symbol not in symbols:
-            if reader.get("default") is None:
+            if reader.default is None:
                 raise UnmatchedError(f"the reader's {_name(reader)} has no symbol {symbol}, and no default")
-            symbol = reader["default"]
+            symbol = reader.default
         return symbol, at
 
     return enum
 
 
-def _scalar(writer: Any, reader: Any) -> ReadStep:
-    kind = kind_of(writer)
-    step = _fixed_step(int(writer["size"])) if kind == "fixed" else _SCALARS[kind]
+def _scalar(writer: AvroPrimitive | AvroFixed, reader: AvroPrimitive | AvroFixed) -> ReadStep:
+    step = _fixed_step(writer.size) if isinstance(writer, AvroFixed) else _SCALARS[writer.kind]
     try:
         convert = conversion_of(writer, reader)
     except UnmatchedError as error:

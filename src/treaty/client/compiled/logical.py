@@ -12,6 +12,9 @@ from typing import Any
 from fastavro.read import LOGICAL_READERS
 from fastavro.write import LOGICAL_WRITERS
 
+from treaty.formats.avro.model import AvroArray, AvroEnum, AvroFixed, AvroMap, AvroPrimitive, AvroRecord, ResolvedType
+from treaty.formats.avro.normal_form import get_logical_type
+
 EXACT = "treaty-exact-"
 """Prefix of a logical type in schemas for fastavro: a value that would lose digits is refused."""
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -41,6 +44,26 @@ READERS: Mapping[str, Callable[..., Any]] = {
     "long-time-micros": _time_reader("long-time-micros", 86_400_000_000),
 }
 """By key of a logical type, the function from a plain value and its schema to the logical value."""
+
+
+def find_logical_key(node: ResolvedType) -> str:
+    """Return fastavro's key of a type's logical type (``long-timestamp-micros``); "" without one, or where Avro ignores it."""
+    if not isinstance(node, AvroPrimitive | AvroFixed | AvroArray | AvroMap):
+        return ""
+    logical = dict(node.props).get("logicalType")
+    if not isinstance(logical, str):
+        return ""
+    key = f"{node.kind}-{logical}"
+    if isinstance(node, AvroPrimitive | AvroFixed) and key in READERS and get_logical_type(node) is None:
+        return ""
+    return key
+
+
+def name_branch(node: ResolvedType) -> str:
+    """Return the name of a union branch: a full name, a primitive type, or the key of a logical type."""
+    if isinstance(node, AvroRecord | AvroEnum | AvroFixed):
+        return node.full
+    return find_logical_key(node) or node.kind
 
 
 class LossError(ValueError):

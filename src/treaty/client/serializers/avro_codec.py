@@ -17,12 +17,11 @@ from typing import Any
 import fastavro
 from fastavro.validation import ValidationError
 
+from treaty.client.compiled.conversions import UnmatchedError
 from treaty.client.compiled.interpreter import ReadStep, make_interpreter
 from treaty.client.compiled.logical import EXACT, LossError, mark_exact
-from treaty.client.compiled.matches import UnmatchedError
 from treaty.client.compiled.parsed_schema import mark_parsed, print_parsed
 from treaty.client.compiled.reader_program import Read, make_reader
-from treaty.client.compiled.resolver_program import make_resolver
 from treaty.client.compiled.writer_program import Write, make_writer
 from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.avro_skipper import MalformedPayloadError, Skip, make_skipper
@@ -32,6 +31,7 @@ from treaty.core.refusals import TooLarge
 from treaty.core.registry import Registry
 from treaty.core.schema import Reference
 from treaty.core.schema_engine import ResolvedSchema
+from treaty.formats.avro.model import AvroPrimitive, AvroSchema
 from treaty.formats.avro.parser import parse_schema
 from treaty.formats.format import InvalidSchemaError
 
@@ -55,9 +55,13 @@ MAX_READERS = 20
 
 @dataclass(frozen=True)
 class AvroCodec:
-    """A schema ready to encode and decode. `raw`: top-level ``bytes``, whose payload is the value itself."""
+    """A schema ready to encode and decode. `raw`: top-level ``bytes``, whose payload is the value itself.
+
+    `model` is what it reads with; `schema` and `named` are the same as fastavro has them, for writing.
+    """
 
     text: str
+    model: AvroSchema
     schema: Any
     named: Mapping[str, Any]
     name: str
@@ -68,17 +72,17 @@ class AvroCodec:
     @cached_property
     def skim(self) -> Skip:
         """The skipper, which validates payloads."""
-        return make_skipper(self.payload, self.named)
+        return make_skipper(self.model)
 
     @cached_property
     def reader(self) -> Read | None:
         """The program that reads payloads."""
-        return make_reader(self.payload, self.named)
+        return make_reader(self.model, self.model)
 
     @cached_property
     def tagged_reader(self) -> Read | None:
         """The program that reads payloads with the branches of unions."""
-        return make_reader(self.payload, self.named, tagged=True)
+        return make_reader(self.model, self.model, tagged=True)
 
     def find_program(self, reader: "AvroCodec | None", *, tagged: bool) -> Read | None:
         """The program that reads payloads as values of another schema (None: its own)."""
@@ -88,8 +92,7 @@ class AvroCodec:
         if key not in self.programs:
             if len(self.programs) >= MAX_READERS:
                 self.programs.clear()
-            reader_schema = (reader.payload, reader.named)
-            self.programs[key] = make_resolver((self.payload, self.named), reader_schema, tagged=tagged)
+            self.programs[key] = make_reader(self.model, reader.model, tagged=tagged)
         return self.programs[key]
 
     def find_interpreter(self, reader: "AvroCodec | None", *, tagged: bool) -> ReadStep:
@@ -100,8 +103,7 @@ class AvroCodec:
         if key not in self.interpreters:
             if len(self.interpreters) >= MAX_READERS:
                 self.interpreters.clear()
-            reader_schema = (reader.payload, reader.named)
-            self.interpreters[key] = make_interpreter((self.payload, self.named), reader_schema, tagged=tagged)
+            self.interpreters[key] = make_interpreter(self.model, reader.model, tagged=tagged)
         return self.interpreters[key]
 
     @cached_property
@@ -147,11 +149,12 @@ def make_avro_codec(registry: Registry, text: str, references: tuple[Reference, 
 def _make_codec(resolved: ResolvedSchema, *, raw: bool) -> AvroCodec:
     """Return the codec of a schema with its references. Raises `BadValueError`."""
     try:
-        root, named = print_parsed(parse_schema(resolved, strict=False))
+        model = parse_schema(resolved, strict=False)
     except InvalidSchemaError as error:
         raise BadValueError(f"the Avro codec cannot use this schema: {error}") from error
+    root, named = print_parsed(model)
     wrapper = {"type": "record", "name": _WRAPPER, "fields": [{"name": "r", "type": root}]}
-    return AvroCodec(resolved.text, mark_parsed(wrapper, named), named, full_name(resolved.text), raw)
+    return AvroCodec(resolved.text, model, mark_parsed(wrapper, named), named, full_name(resolved.text), raw)
 
 
 def make_text_skipper(text: str) -> Skip | None:
@@ -160,7 +163,7 @@ def make_text_skipper(text: str) -> Skip | None:
     Raises `BadValueError` if the text is not Avro.
     """
     codec = _make_codec(ResolvedSchema("AVRO", text), raw=False)
-    return None if codec.payload in ("bytes", {"type": "bytes"}) else codec.skim
+    return None if codec.model.root == AvroPrimitive("bytes") else codec.skim
 
 
 def _bare(schema: Any) -> Any:

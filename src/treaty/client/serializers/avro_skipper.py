@@ -5,11 +5,20 @@ until the process dies. Skipping first costs about as much as decoding, and make
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from treaty.client.compiled.free_types import FreeTypes
 from treaty.core.limits import AVRO_FREE_VALUES
-from treaty.formats.avro.data.free_values import count_allowed
+from treaty.formats.avro.data.free_values import FreeValues, count_allowed
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+)
 
 Skip = Callable[[bytes, int, int], int]
 """A function from payload, position and depth to the position after the value. Raises `MalformedPayloadError`."""
@@ -24,47 +33,41 @@ class MalformedPayloadError(ValueError):
     """The payload does not fit the schema."""
 
 
-def make_skipper(schema: Any, named: Mapping[str, Any]) -> Skip:
-    """Return the skipper of a schema parsed by fastavro; `named` maps full names to definitions."""
-    step = _SkipperBuilder(named).of(schema)
+def make_skipper(schema: AvroSchema) -> Skip:
+    """Return the skipper of a schema."""
+    step = _SkipperBuilder(schema).build(schema.root)
     return lambda data, at, depth: step(data, at, depth, [count_allowed(len(data))])
 
 
 class _SkipperBuilder:
-    """Builds skippers; that of a named type once, so that recursion ends."""
+    """Builds skippers; that of a record once, so that recursion ends."""
 
-    def __init__(self, named: Mapping[str, Any]) -> None:
-        self._named = named
-        self._made: dict[str, _Step] = {}
-        self._free = FreeTypes(named)
+    def __init__(self, schema: AvroSchema) -> None:
+        self._schema = schema
+        self._records: dict[str, _Step] = {}
+        self._free = FreeValues(schema)
 
-    def of(self, schema: Any) -> _Step:
-        if isinstance(schema, list):
-            return _union_skipper([self.of(branch) for branch in schema])
-        if isinstance(schema, str):
-            return _PRIMITIVES[schema] if schema in _PRIMITIVES else self._by_name(schema)
-        kind = schema["type"]
-        if isinstance(kind, (list, dict)):
-            return self.of(kind)
-        if kind in {"record", "error"}:
-            return self._by_name(schema["name"], schema)
-        if kind == "array":
-            return _blocks_skipper(self.of(schema["items"]), self._free.charge_item(schema["items"]))
-        if kind == "map":
-            return _blocks_skipper(_entry_skipper(self.of(schema["values"])))
-        if kind == "enum":
-            return _enum_skipper(len(schema["symbols"]))
-        if kind == "fixed":
-            return _fixed_skipper(schema["size"])
-        return self.of(kind)
+    def build(self, node: AvroType) -> _Step:
+        match self._schema.resolve(node):
+            case AvroUnion(branches):
+                return _union_skipper([self.build(branch) for branch in branches])
+            case AvroRecord() as record:
+                return self._record(record)
+            case AvroArray(items):
+                return _blocks_skipper(self.build(items), self._free.charge_item(items))
+            case AvroMap(values):
+                return _blocks_skipper(_entry_skipper(self.build(values)))
+            case AvroEnum() as enum:
+                return _enum_skipper(len(enum.symbols))
+            case AvroFixed() as fixed:
+                return _fixed_skipper(fixed.size)
+            case AvroPrimitive(kind):
+                return _PRIMITIVES[kind]
 
-    def _by_name(self, name: str, schema: Any = None) -> _Step:
-        step = self._made.get(name)
+    def _record(self, definition: AvroRecord) -> _Step:
+        step = self._records.get(definition.full)
         if step is not None:
             return step
-        definition = schema if schema is not None else self._named[name]
-        if definition["type"] not in {"record", "error"}:
-            return self.of(definition)
         fields: list[_Step] = []
         charge = self._free.charge_record(definition)
 
@@ -77,8 +80,8 @@ class _SkipperBuilder:
                 at = skip(data, at, depth + 1, left)
             return at
 
-        self._made[name] = record
-        fields.extend(self.of(field["type"]) for field in definition["fields"])
+        self._records[definition.full] = record
+        fields.extend(self.build(field.type) for field in definition.fields)
         return record
 
 

@@ -22,6 +22,7 @@ from treaty.formats.avro.model import (
     ResolvedType,
     simple_of,
 )
+from treaty.formats.avro.resolution import PROMOTIONS
 from treaty.formats.avro.rules import (
     COMPARISON_TOO_LARGE,
     FIELD_MATCHES_SEVERAL,
@@ -42,11 +43,8 @@ Task = Generator[Pair, Findings, Findings]
 """Compares one pair: yields the pairs inside it, is sent what was found there, returns what it found."""
 
 WIDENS: Mapping[str, frozenset[str]] = {
-    "long": frozenset({"int"}),
-    "float": frozenset({"int", "long"}),
-    "double": frozenset({"int", "long", "float"}),
-    "bytes": frozenset({"string"}),
-    "string": frozenset({"bytes"}),
+    new: frozenset(old for old, wider in PROMOTIONS.items() if new in wider)
+    for new in {wide for wider in PROMOTIONS.values() for wide in wider}
 }
 """By the reader's primitive type, the other ones that it reads."""
 

@@ -140,6 +140,11 @@ class AvroSchema:
         return self.names[node.full] if isinstance(node, AvroReference) else node
 
 
+def is_null(node: AvroType) -> bool:
+    """Return whether this is the null type."""
+    return isinstance(node, AvroPrimitive) and node.kind == "null"
+
+
 def space_of(full: str) -> str:
     """The namespace of a full name, "" where it has none."""
     return full.rpartition(".")[0]

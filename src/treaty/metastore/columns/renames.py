@@ -7,9 +7,8 @@ from typing import Any
 from treaty.core.column_types.leaf_paths import ELEMENT, VALUE, LeafPath, print_path
 from treaty.core.limits import COLUMN_RECURSION, COLUMNS
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.avro.model import AvroArray, AvroMap, AvroRecord, AvroSchema, AvroType, AvroUnion
+from treaty.formats.avro.model import AvroArray, AvroMap, AvroRecord, AvroSchema, AvroType, AvroUnion, is_null
 from treaty.formats.protobuf.model import Field, Message, ProtoSchema, ProtoSymbol
-from treaty.plan.avro.flat import is_null
 from treaty.plan.registry_queries import parse_resolved
 
 Renamed = tuple[LeafPath, str]

@@ -17,11 +17,11 @@ from treaty.formats.avro.model import (
     AvroUnion,
     Field,
     NamedType,
+    is_null,
 )
+from treaty.formats.avro.resolution import DEEPER, DEEPER_MARK, LEVEL
 from treaty.plan.avro.columns import has_one_column
-from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import PLAIN
-from treaty.plan.avro.resolution import DEEPER, DEEPER_MARK, LEVEL
 
 
 def find_bounded(schema: AvroSchema, depth: int, *, keeps_deeper: bool = False) -> AvroSchema:

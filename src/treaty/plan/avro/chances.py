@@ -4,18 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from treaty.core.finding import Finding
-from treaty.formats.avro.model import (
-    ABSENT,
-    AvroArray,
-    AvroEnum,
-    AvroFixed,
-    AvroMap,
-    AvroPrimitive,
-    AvroRecord,
-    AvroSchema,
-    AvroType,
-    AvroUnion,
-)
+from treaty.formats.avro.model import ABSENT, AvroArray, AvroEnum, AvroMap, AvroRecord, AvroSchema, AvroType, AvroUnion
+from treaty.formats.avro.resolution import AvroResolution, find_contested, find_named_reader, may_read, pair_fields
 from treaty.formats.avro.rules import (
     FIXED_SIZE_MISMATCH,
     MISSING_ENUM_SYMBOLS,
@@ -23,7 +13,6 @@ from treaty.formats.avro.rules import (
     READER_FIELD_MISSING_DEFAULT_VALUE,
     TYPE_MISMATCH,
 )
-from treaty.plan.avro.resolution import PROMOTIONS, AvroSide, UnionBranches, find_named_reader, pair_fields
 
 BY_VALUE = frozenset(
     one.id
@@ -44,7 +33,7 @@ def takes_some(reader: AvroSchema, writer: AvroSchema, findings: Sequence[Findin
     """Whether some values of the writer can be read, though the comparison has `findings` against it."""
     if any(one.rule not in BY_VALUE for one in findings):
         return False
-    return _Chances(writer, reader).passes(writer.root, reader.root)
+    return _Chances(writer, reader, AvroResolution(writer, reader)).passes(writer.root, reader.root)
 
 
 @dataclass(slots=True)
@@ -53,19 +42,20 @@ class _Chances:
 
     writer: AvroSchema
     reader: AvroSchema
+    resolution: AvroResolution
     known: dict[tuple[str, str], bool] = field(default_factory=dict)
-    tables: dict[int, UnionBranches] = field(default_factory=dict)
-    """Branches of the reader's unions, by the id of each union."""
 
     def passes(self, writer: AvroType, reader: AvroType) -> bool:
         old, new = self.writer.resolve(writer), self.reader.resolve(reader)
+        if isinstance(new, AvroUnion):
+            parts = old.branches if isinstance(old, AvroUnion) else (writer,)
+            places = self.resolution.find_places(writer, new)
+            return any(
+                place is not None and self.passes(part, new.branches[place])
+                for part, place in zip(parts, places, strict=True)
+            )
         if isinstance(old, AvroUnion):
             return any(self.passes(part, reader) for part in old.branches)
-        if isinstance(new, AvroUnion):
-            if id(new) not in self.tables:
-                self.tables[id(new)] = UnionBranches(AvroSide(self.reader, part) for part in new.branches)
-            place = self.tables[id(new)].find(AvroSide(self.writer, writer))
-            return place is not None and self.passes(writer, new.branches[place])
         match old, new:
             case (AvroArray(), AvroArray()) | (AvroMap(), AvroMap()):
                 return True  # an empty one
@@ -78,15 +68,13 @@ class _Chances:
             case (AvroEnum(), AvroEnum()):
                 shared = new.default is not None or not set(old.symbols).isdisjoint(new.symbols)
                 return shared and find_named_reader(old, new) is not None
-            case (AvroFixed(), AvroFixed()):
-                return find_named_reader(old, new) is not None
-            case (AvroPrimitive(), AvroPrimitive()):
-                return old.kind == new.kind or new.kind in PROMOTIONS.get(old.kind, ())
-        return False
+        return may_read(old, new)
 
     def _fields(self, old: AvroRecord, new: AvroRecord) -> bool:
         pairs = pair_fields(old, new)
         filled = {one.name for one in pairs.values()}
         if any(one.default is ABSENT and one.name not in filled for one in new.fields):
+            return False
+        if find_contested(old, new) is not None:
             return False
         return all(self.passes(one.type, pairs[one.name].type) for one in old.fields if one.name in pairs)

@@ -13,8 +13,8 @@ from treaty.formats.avro.model import (
     AvroType,
     AvroUnion,
     NamedType,
+    is_null,
 )
-from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import INSTANTS, WALLS, find_column_logical
 from treaty.plan.ddl import quote_name
 

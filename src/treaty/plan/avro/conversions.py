@@ -15,10 +15,11 @@ from treaty.formats.avro.model import (
     AvroSchema,
     AvroType,
     AvroUnion,
+    is_null,
 )
 from treaty.formats.avro.parser import parse_schema
 from treaty.plan.avro.columns import has_one_column
-from treaty.plan.avro.flat import flatten_schema, is_null
+from treaty.plan.avro.flat import flatten_schema
 from treaty.plan.avro.logical import AvroLogicalType, find_logical
 from treaty.plan.format_plans import ALLOW, AvroFormatPlan, FieldRepair, RepairedRecord
 

@@ -25,10 +25,10 @@ from treaty.formats.avro.model import (
     Field,
     NamedType,
 )
+from treaty.formats.avro.resolution import AvroSide, find_branch, pair_fields
 from treaty.formats.json_printer import Json
 from treaty.plan.avro.columns import has_one_column
 from treaty.plan.avro.logical import INSTANTS, TIMES, WALLS, find_column_logical, find_logical
-from treaty.plan.avro.resolution import AvroSide, find_branch, pair_fields
 
 Leaf = AvroPrimitive | AvroFixed
 SHORT_DEFAULT = 64

@@ -24,13 +24,13 @@ from treaty.formats.avro.model import (
     AvroUnion,
     Field,
     NamedType,
+    is_null,
     simple_of,
 )
+from treaty.formats.avro.resolution import DEEPER, DEEPER_MARK, AvroResolution, find_named_reader, pair_fields
 from treaty.plan.avro.bounds import is_deeper
 from treaty.plan.avro.columns import has_one_column
-from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import find_logical, resolve_logical
-from treaty.plan.avro.resolution import DEEPER, DEEPER_MARK, AvroSide, UnionBranches, find_named_reader, pair_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ class FittedWriter:
 def fit_writer(writer: AvroSchema, reader: AvroSchema, prefix: str) -> FittedWriter:
     """Rewrite `writer` for `reader`, its names under `prefix`; findings say where logical types don't fit."""
     reader_names = dict(reader.names)
-    work = _Fitter(writer, AvroSchema(reader.root, reader_names), prefix, reader_names)
+    grown = AvroSchema(reader.root, reader_names)
+    work = _Fitter(writer, grown, prefix, reader_names, AvroResolution(writer, grown))
     work.check_root()
     root = work.pair(writer.root, reader.root, "")
     hidden = tuple(one for one in work.hidden.values() if one)
@@ -77,13 +78,12 @@ class _Fitter:
     reader: AvroSchema
     prefix: str
     known: dict[str, NamedType]
+    resolution: AvroResolution
     names: dict[str, NamedType] = field(default_factory=dict)
     done: dict[tuple[str, str, bool], str] = field(default_factory=dict)
     aliases: list[tuple[str, str]] = field(default_factory=list)
     hidden: dict[tuple[str, str], HiddenField | None] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
-    tables: dict[int, tuple[AvroUnion, UnionBranches]] = field(default_factory=dict)
-    """Branches of the reader's unions, by the id of each union."""
     turns: dict[str, int] = field(default_factory=dict)
     """The last number that was put behind a name because the name was taken."""
     lasts: frozenset[str] = frozenset()
@@ -104,7 +104,7 @@ class _Fitter:
         if isinstance(old, AvroUnion):
             return self._union(old, new, path)
         if isinstance(new, AvroUnion):
-            target = self._target(old, new)
+            (target,) = self._targets(old, new)
             return self.pair(old, target, path)
         if isinstance(old, AvroArray):
             return AvroArray(self.pair(old.items, new.items if isinstance(new, AvroArray) else None, f"{path}/[]"))
@@ -118,8 +118,8 @@ class _Fitter:
         """A writer's union. Of types that one type of the reader takes, one gets its alias: Java's library refuses two of one name."""
         owners: dict[str, int] = {}
         targets: list[tuple[AvroType, AvroType | None, str]] = []
-        for place, part in enumerate(old.branches):
-            target, solid, full = self._target(part, new), self.writer.resolve(part), ""
+        for place, (part, target) in enumerate(zip(old.branches, self._targets(old, new), strict=True)):
+            solid, full = self.writer.resolve(part), ""
             if target is not None and isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
                 named = find_named_reader(solid, self.reader.resolve(target))
                 full = named.full if named else ""
@@ -136,17 +136,12 @@ class _Fitter:
             parts.append(self.pair(part, None if by_name and not aliased else target, path, aliased=aliased))
         return AvroUnion(tuple(parts))
 
-    def _target(self, writer: AvroType, reader: AvroType | None) -> AvroType | None:
-        """The part of the reader that one branch of a writer is read as."""
-        if not isinstance(reader, AvroUnion):
-            return reader
-        if id(reader) not in self.tables:
-            self.tables[id(reader)] = reader, self._table(reader)
-        place = self.tables[id(reader)][1].find(AvroSide(self.writer, writer))
-        return None if place is None else reader.branches[place]
-
-    def _table(self, union: AvroUnion) -> UnionBranches:
-        return UnionBranches(AvroSide(self.reader, part) for part in union.branches)
+    def _targets(self, writer: AvroType, reader: AvroType | None) -> list[AvroType | None]:
+        """The part of the reader that each branch of a writer's union is read as, or the one type that is none."""
+        if isinstance(reader, AvroUnion):
+            places = self.resolution.find_places(writer, reader)
+            return [None if place is None else reader.branches[place] for place in places]
+        return [reader] * (len(writer.branches) if isinstance(writer, AvroUnion) else 1)
 
     def _named(self, old: NamedType, new: NamedType | None, path: str, *, aliased: bool) -> AvroReference:
         key = (old.full, new.full if new else "", aliased)
@@ -216,7 +211,7 @@ class _Fitter:
         """The reader's type with the writer's leaf wherever the logical type differs; records inside have their own."""
         old, new = self.writer.resolve(writer), self.reader.resolve(reader)
         if isinstance(new, AvroUnion):
-            return self._union_leaves(old.branches if isinstance(old, AvroUnion) else (old,), new, reader, path, hows)
+            return self._union_leaves(old, new, reader, path, hows)
         if isinstance(old, AvroUnion):
             return self._shared_leaves(old.branches, reader, path, hows)
         if isinstance(old, AvroArray) and isinstance(new, AvroArray):
@@ -229,15 +224,13 @@ class _Fitter:
             return self._leaf(old, new, reader, path, hows)
         return reader
 
-    def _union_leaves(
-        self, olds: tuple[AvroType, ...], new: AvroUnion, reader: AvroType, path: str, hows: set[str]
-    ) -> AvroType:
+    def _union_leaves(self, old: AvroType, new: AvroUnion, reader: AvroType, path: str, hows: set[str]) -> AvroType:
         """The reader's union with the leaves of a writer's types, each in the branch that it is read as."""
-        table, read_types = self._table(new), defaultdict[int, list[AvroType]](list)
-        for old in olds:
-            place = table.find(AvroSide(self.writer, old))
+        read_types = defaultdict[int, list[AvroType]](list)
+        parts_of_writer = old.branches if isinstance(old, AvroUnion) else (old,)
+        for part, place in zip(parts_of_writer, self.resolution.find_places(old, new), strict=True):
             if place is not None:
-                read_types[place].append(old)
+                read_types[place].append(part)
         own_hows: set[str] = set()
         parts = [
             self._shared_leaves(read_types[place], part, path, own_hows) for place, part in enumerate(new.branches)

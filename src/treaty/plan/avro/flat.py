@@ -18,6 +18,7 @@ from treaty.formats.avro.model import (
     Field,
     NamedType,
     Props,
+    is_null,
 )
 from treaty.formats.avro.parser import parse_schema
 
@@ -71,11 +72,6 @@ def _flatten_named(node: NamedType, keep: Keep) -> NamedType:
             return replace(node, doc=None, props=())
         case AvroFixed():
             return replace(node, doc=None, props=keep(node))
-
-
-def is_null(node: AvroType) -> bool:
-    """Whether this is the null type."""
-    return isinstance(node, AvroPrimitive) and node.kind == "null"
 
 
 def put_nulls_first(schema: AvroSchema) -> AvroSchema:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from treaty.formats.avro.model import AbsentDefault, AvroArray, AvroEnum, AvroMap, AvroRecord, AvroType, AvroUnion
+from treaty.formats.avro.resolution import AvroSide
 from treaty.plan.avro.defaults import UncarriedError, choose_branch
-from treaty.plan.avro.resolution import AvroSide
 
 TEXT, NUMBER = (str,), (int, float)
 TAKEN: Mapping[str, tuple[type, ...]] = {

@@ -21,10 +21,11 @@ from treaty.formats.avro.model import (
     AvroType,
     AvroUnion,
     Props,
+    is_null,
 )
 from treaty.plan.avro.columns import members
 from treaty.plan.avro.envelope import WHOLE
-from treaty.plan.avro.flat import flatten_schema, is_null, parse_avro
+from treaty.plan.avro.flat import flatten_schema, parse_avro
 from treaty.plan.avro.logical import AvroLogicalType, find_column_logical
 
 Leaf = AvroPrimitive | AvroFixed

@@ -8,7 +8,16 @@ from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import derive_columns as table_columns
 from treaty.formats.avro.data.free_values import claims_much, gives_much
-from treaty.formats.avro.model import AvroArray, AvroMap, AvroRecord, AvroReference, AvroSchema, AvroType, AvroUnion
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroMap,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    is_null,
+)
 from treaty.formats.avro.schema_parser import SchemaParser
 from treaty.formats.format import InvalidSchemaError
 from treaty.plan.avro.bounds import find_bounded, find_walled, is_deeper
@@ -17,7 +26,7 @@ from treaty.plan.avro.columns import columns, ddl, has_one_column
 from treaty.plan.avro.defaults import drop_long_defaults, drop_wrong_defaults
 from treaty.plan.avro.envelope import EnvelopeSchemas, make_ending, make_envelope
 from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField, fit_writer
-from treaty.plan.avro.flat import is_null, parse_avro
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import MergeError, merge_next
 from treaty.plan.ddl import list_docs
 from treaty.plan.errors import PlanError, nothing_readable, refuse_schema, refuse_value, reject_schema

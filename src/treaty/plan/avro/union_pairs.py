@@ -17,10 +17,10 @@ from treaty.formats.avro.model import (
     AvroSchema,
     AvroType,
     AvroUnion,
+    is_null,
     simple_of,
 )
-from treaty.plan.avro.flat import is_null
-from treaty.plan.avro.resolution import AvroSide, BranchKey, Solid, UnionBranches, pair_fields
+from treaty.formats.avro.resolution import AvroResolution, AvroSide, BranchKey, Solid, pair_fields
 
 NUMBERS = ("int", "long", "float", "double")
 FAMILIES = (frozenset({"int", "long"}), frozenset({"float", "double"}), frozenset({"string", "bytes"}))
@@ -159,7 +159,7 @@ class ReadUnion:
 
 def list_unions(writer: AvroSchema, reader: AvroSchema) -> Mapping[PlaceKey, ReadUnion]:
     """The unions of a reader that a writer's types meet, each with the members they are read as."""
-    work = _Reading(writer, reader)
+    work = _Reading(writer, reader, AvroResolution(writer, reader))
     work.pair(writer.root, reader.root, (), ())
     return work.found
 
@@ -168,15 +168,15 @@ def list_unions(writer: AvroSchema, reader: AvroSchema) -> Mapping[PlaceKey, Rea
 class _Reading:
     writer: AvroSchema
     reader: AvroSchema
+    resolution: AvroResolution
     found: dict[PlaceKey, ReadUnion] = field(default_factory=dict)
     seen: set[tuple[str, str]] = field(default_factory=set)
-    tables: dict[int, UnionBranches] = field(default_factory=dict)
 
     def pair(self, left: AvroType, right: AvroType, key: PlaceKey, path: tuple[str, ...]) -> None:
         """Follow two types down to all unions."""
         old, new = self.writer.resolve(left), self.reader.resolve(right)
         if isinstance(new, AvroUnion):
-            self._read(old.branches if isinstance(old, AvroUnion) else (left,), new, key, path)
+            self._read(left, new, key, path)
         elif isinstance(old, AvroUnion):
             for branch in old.branches:
                 self.pair(branch, right, key, path)
@@ -192,11 +192,13 @@ class _Reading:
                     target = pairs[child.name]
                     self.pair(child.type, target.type, (old.full, new.full, target.name), (*path, target.name))
 
-    def _read(self, parts: Sequence[AvroType], new: AvroUnion, key: PlaceKey, path: tuple[str, ...]) -> None:
+    def _read(self, left: AvroType, new: AvroUnion, key: PlaceKey, path: tuple[str, ...]) -> None:
         """The branches of a writer, or its one type, in a union of the reader."""
-        table = self._table(new)
+        old = self.writer.resolve(left)
+        parts = old.branches if isinstance(old, AvroUnion) else (left,)
         solid = [place for place, one in enumerate(new.branches) if not is_null(one)]
-        places = [None if is_null(one) else table.find(AvroSide(self.writer, one)) for one in parts]
+        both = zip(parts, self.resolution.find_places(left, new), strict=True)
+        places = [None if is_null(one) else place for one, place in both]
         members = tuple(None if place is None else solid.index(place) for place in places)
         names = tuple(_name(self.writer.resolve(one)) for one in parts)
         if len(solid) > 1 or len([*_drop_nulls(parts)]) > 1:
@@ -205,11 +207,6 @@ class _Reading:
             if place is not None:
                 step = () if len(solid) == 1 else (f"member{member}",)
                 self.pair(part, new.branches[place], (*key, *step), (*path, *step))
-
-    def _table(self, union: AvroUnion) -> UnionBranches:
-        if id(union) not in self.tables:
-            self.tables[id(union)] = UnionBranches(AvroSide(self.reader, one) for one in union.branches)
-        return self.tables[id(union)]
 
 
 def _drop_nulls(parts: Iterable[AvroType]) -> Iterator[AvroType]:

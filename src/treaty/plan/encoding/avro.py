@@ -15,10 +15,10 @@ from treaty.formats.avro.model import (
     AvroType,
     AvroUnion,
     Field,
+    is_null,
 )
 from treaty.formats.json_printer import Json, print_json
 from treaty.plan.avro.columns import PLAIN, ddl
-from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import DECIMAL_DIGITS, INSTANTS, WALLS, find_logical
 from treaty.plan.ddl import parse_type, quote_name
 from treaty.plan.encoding.fit import ColumnConversion, LossCheck

@@ -22,10 +22,10 @@ from treaty.formats.avro.model import (
     AvroUnion,
     Field,
     NamedType,
+    is_null,
 )
 from treaty.plan.avro.bounds import find_bounded
 from treaty.plan.avro.columns import ddl
-from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.planner import compose, union
 from treaty.plan.errors import drop_twins
 from treaty.plan.format_plans import RecordType

@@ -20,9 +20,10 @@ from treaty.formats.avro.model import (
     AvroType,
     AvroUnion,
     NamedType,
+    is_null,
 )
 from treaty.plan.avro.columns import members
-from treaty.plan.avro.flat import is_null, parse_avro
+from treaty.plan.avro.flat import parse_avro
 from treaty.spark.engines.engine import join_conditions
 from treaty.spark.engines.method_size import leave_whole_stage
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from treaty.formats.avro.model import AvroArray, AvroMap, AvroRecord, AvroSchema, AvroType, AvroUnion
+from treaty.formats.avro.model import AvroArray, AvroMap, AvroRecord, AvroSchema, AvroType, AvroUnion, is_null
 from treaty.plan.avro.columns import members
 from treaty.plan.avro.envelope import WHOLE
-from treaty.plan.avro.flat import is_null, parse_avro
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.limited import (
     MILLIS,
     MOST_MILLIS,

@@ -18,9 +18,10 @@ from treaty.formats.avro.model import (
     AvroSchema,
     AvroType,
     AvroUnion,
+    is_null,
 )
 from treaty.plan.avro.columns import members
-from treaty.plan.avro.flat import is_null, parse_avro
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.limited import LimitedTypes, find_limit, is_cut_by_spark, widen_decimals
 from treaty.spark.engines.engine import join_conditions
 

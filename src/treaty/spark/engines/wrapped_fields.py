@@ -27,11 +27,12 @@ from treaty.formats.avro.model import (
     AvroUnion,
     Field,
     NamedType,
+    is_null,
 )
+from treaty.formats.avro.resolution import AvroSide
 from treaty.plan.avro.defaults import choose_branch
-from treaty.plan.avro.flat import is_null, parse_avro
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.java_defaults import encode_default, is_made_alike
-from treaty.plan.avro.resolution import AvroSide
 from treaty.plan.format_plans import AvroFormatPlan, FieldDefault, RepairedRecord
 
 INSIDE = "_treaty_inside"

@@ -19,6 +19,7 @@ from treaty.formats.avro.model import (
     AvroSchema,
     AvroType,
     AvroUnion,
+    Field,
 )
 
 FEW = 8
@@ -57,6 +58,11 @@ def weigh_defaults(defaults: Iterable[Any]) -> int:
             total += len(part) // _CHARACTERS
         few -= 1
     return total + max(0, -few)
+
+
+def weigh_missing(missing: Iterable[Field]) -> int:
+    """What the defaults of these fields of a reader, which its writer lacks, count for."""
+    return weigh_defaults(each.default for each in missing if not isinstance(each.default, AbsentDefault))
 
 
 @dataclass(slots=True)

@@ -21,10 +21,10 @@ from treaty.formats.avro.model import (
     Props,
     full_name,
     is_name,
+    is_null,
     space_of,
 )
 from treaty.formats.avro.parser import parse_schema
-from treaty.plan.avro.flat import is_null
 from treaty.plan.encoding.avro import make_targets
 from treaty.plan.encoding.derivation.containment import is_held
 from treaty.plan.encoding.options import DeriveOptions
