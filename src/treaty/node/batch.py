@@ -115,8 +115,12 @@ def build(
         command.refuse_elsewhere(tables.position)
         if command.is_over:
             continue
-        view = overlay if batch.commits else tables
-        result = _decide_one(batch, view, command, decide) if prepared is None else prepared.result
+        result: DecisionResult | OpenQuestions | None = None
+        if prepared is None and not batch.commits:
+            result = command.known_result(batch.base)
+        if result is None:
+            view = overlay if batch.commits else tables
+            result = _decide_one(view, command, decide) if prepared is None else prepared.result
         if result is None:
             if command.is_large and not command.is_over:
                 batch.left = [command, *waiting]
@@ -141,13 +145,13 @@ async def answer_from_outcome(
     """
     if not follower.tables.has(OUTCOME, command.command.outcome_key):
         return False
-    result = None if command.is_large else _decide_alone(follower.tables, command, decide)
+    result = None if command.is_large else _decide_one(follower.tables, command, decide)
     if command.is_large:
         async with follower.paused():
             if command.is_over or not follower.tables.has(OUTCOME, command.command.outcome_key):
                 return command.is_over
             prepared = await run_large(partial(prepare, command, follower.tables, decide))
-            result = _decide_alone(follower.tables, command, decide) if prepared is None else prepared.result
+            result = _decide_one(follower.tables, command, decide) if prepared is None else prepared.result
     if result is not None:
         assert not isinstance(result, OpenQuestions)
         counts.count_result(result)
@@ -155,15 +159,7 @@ async def answer_from_outcome(
     return True
 
 
-def _decide_one(
-    batch: CommitBatch, view: View, command: QueuedCommand, decide: Decide
-) -> DecisionResult | OpenQuestions | None:
-    if not batch.commits and (known_result := command.known_result(batch.base)) is not None:
-        return known_result
-    return _decide_alone(view, command, decide)
-
-
-def _decide_alone(view: View, command: QueuedCommand, decide: Decide) -> DecisionResult | OpenQuestions | None:
+def _decide_one(view: View, command: QueuedCommand, decide: Decide) -> DecisionResult | OpenQuestions | None:
     """Decide a command; return None if it turns out to be large, or if that failed, which fails only this command."""
     try:
         if command.is_large:

@@ -180,7 +180,7 @@ def test_a_file_that_can_not_be_used_is_left_aside(tmp_path: Path, harm: object,
     story()
 
 
-@pytest.mark.parametrize("name", ["RELEASE", "LEVEL"])
+@pytest.mark.parametrize("name", ["RELEASE", "INDEX_FORMAT"])
 def test_a_file_of_another_release_is_left_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Another release may find rows by other entries, and so may other sources of the same release."""
 

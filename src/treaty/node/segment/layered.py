@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 SMALL = 200_000
 """Rows up to which dictionaries alone hold everything: a segment would save nothing."""
 
+READS = ("get", "has", "share", "find", "count", "keys", "walk")
+"""What dictionaries alone are asked for directly while there is no segment."""
+
 Release = Callable[[], None]
 """Lets go of rows that are no longer shown."""
 
@@ -73,6 +76,11 @@ class LayeredTables:
         """What the base's rows that are not covered add to the state root, by table."""
         if over is None:
             self._over.load(() if base is None else base.raw_rows(), position)
+        for name in READS:
+            if base is None:
+                self.__dict__[name] = getattr(self._over, name)
+            else:
+                self.__dict__.pop(name, None)
 
     def stand_on(self, base: "Segment", position: Position) -> None:
         """Show just the rows of a segment, which were the log's at `position`."""
@@ -96,7 +104,7 @@ class LayeredTables:
 
     def _take_place_of(self, other: "LayeredTables") -> Release:
         before = self._over
-        self.__dict__.update(other.__dict__)
+        self.__dict__ = other.__dict__
         return before.release
 
     def stands_on(self, base: "Segment") -> bool:

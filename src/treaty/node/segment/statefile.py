@@ -11,82 +11,22 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treaty.core import sources
-from treaty.core.names import Subject
-from treaty.core.state import values
 from treaty.core.state.commit import Position, as_root
-from treaty.core.state.rows import ROW_FORMAT, EncodedRow, Row, decode_row, encode_row
-from treaty.core.state.state_tables import ORDERS, ids_key, types_key
-from treaty.core.state.view import count_group, index_entries
+from treaty.core.state.rows import ROW_FORMAT
 from treaty.distribution import VERSION
 from treaty.node.segment.build import Column, SegmentContents
-from treaty.node.segment.hash_index import hash_of
 from treaty.node.segment.segment import Segment, SegmentDamagedError, totals
-from treaty.node.segment.value_format import read_row
 
 RELEASE = VERSION
 """The version of the package: a newer one may find rows by other entries."""
-_SUBJECT = Subject(".", "s")
-_PIN = sources.SchemaPin(*_SUBJECT, 1, 4, 7)
-_SOURCE = sources.Source(
-    "STREAM", "É", "CREATE", (sources.SourceColumn("a", "p"),), 1, value=sources.SourcePart("AVRO", pin=_PIN), types=("p",), origin="o", connector="delta", place="d",
-    query=sources.Incarnation(1, 1, sources.QueryPlan("SELECT 1", (sources.SourceRead("r", 1),))),
-    previous=(sources.Incarnation(1, 1, sources.QueryPlan("SELECT 1", (sources.SourceRead("f", 1),))),),
-)  # fmt: skip
-SAMPLES = tuple(decode_row(encode_row(row)) for row in (
-    Row("schema", (".x", 7), values.Schema("g", "TOY", "é\n", "l", (values.StoredReference("n", ":.y:s", 3, 9),), type_name="t")),
-    Row("schema", (".", 1), values.Schema("g", "TOY", "", "l", (values.StoredReference("n", "s", 3, 9),))),
-    *(Row("version", (*_SUBJECT, 1, 4), values.Version(5, 7, "TOY", state=state, content="c", policy=values.PolicyValue()))
-      for state in ("live", "soft", "hidden", "purged")),
-    Row("version", (*_SUBJECT, 1, 5), values.Version(6, 8, "TOY", identity="i")),
-    Row("name", (*_SUBJECT, 1, "md5", "n"), values.Name(4)),
-    Row("encoding", (*_SUBJECT, 2), values.Encoding(7, 1, 4)),
-    Row("codec", (*_SUBJECT, "gzip"), values.Codec((("level", "6"),))),
-    Row("subject", (*_SUBJECT,), values.SubjectValue(1)),
-    Row("subject", (".x", "s"), values.SubjectValue(1)),
-    Row("subject", (".", "acme/a/jsonschema"), values.SubjectValue(1, private=True)),
-    Row("superseded", (*_SUBJECT, 1, 4), values.SupersededVersion(5)),
-    Row("counter", ids_key("."), values.Counter(9)),
-    Row("counter", types_key(_SUBJECT, 1, "TOY", ""), values.Counter(3)),
-    Row("association", ("r", "topic", "s"), values.Association(":.x:s", "r", "ns", "k", guid="g")),
-    Row("association", ("r", "topic", "t"), values.Association("t", "r", "-", "k", lifecycle="STRONG")),
-    Row("config", ("subject", *_SUBJECT), values.ConfigValue(alias="a")),
-    Row("config", ("subject", ".x", "s"), values.ConfigValue(follows="p")),
-    Row("policy", ("p",), values.NamedPolicy(values.PolicyValue())),
-    Row("draft", (*_SUBJECT, 1), values.StoredDraft("{}")),
-    Row("api_key", ("a" * 64,), values.ApiKey("com.acme", "READ")),
-    Row("outcome", ("", "c"), values.Outcome(3, "registered")),
-    Row("source", ("é",), _SOURCE),
-    Row("dropped", ("é_bad",), sources.DroppedSource(replace(_SOURCE, query=None), "user:a", 5)),
-    Row("type", ("é",), sources.StoredType("É", "ARRAY<p>", 1, ("p",))),
-    Row("topic", ("main", "t"), sources.Topic(sources=("é",))),
-    Row("topic", ("main", "u"), sources.Topic("deleted", due=5)),
-    Row("topic_lease", ("main",), sources.TopicLease(1, "h")),
-    Row("runner", ("r",), sources.Runner(1, "h")),
-    Row("assignment", ("query", 1), sources.Assignment("r", 1)),
-    Row("planning", ("é",), sources.PlanningJob("CREATE", deadline=5)),
-))  # fmt: skip
-"""A row for every index, and for what its entries depend on."""
-
-
-def _describe_samples() -> Iterator[str]:
-    """Everything by which rows are kept and found, for some of them."""
-    yield repr(sorted(ORDERS))
-    for row in SAMPLES:
-        encoded: EncodedRow = encode_row(row)
-        yield repr((ROW_FORMAT, encoded, read_row(encoded)[1], hash_of(row.key)))
-        yield repr([(name, (*entry,), hash_of(entry)) for name, entry in index_entries(row)])
-        yield repr(count_group(row))
-
-
-LEVEL = hashlib.sha256("\n".join(_describe_samples()).encode()).hexdigest()[:16]
-"""Distinguishes two states of the sources with one version, by the index entries of sample rows."""
-KIND = int.from_bytes(hashlib.sha256(f"{RELEASE} {LEVEL}".encode()).digest()[:8], "big")
+INDEX_FORMAT = 1
+"""Goes up when rows are kept or found by other entries, so that a file of the same version of the package is left aside."""
+KIND = int.from_bytes(hashlib.sha256(f"{RELEASE} {INDEX_FORMAT}".encode()).digest()[:8], "big")
 """The same as a number, by which a log that keeps state files for several releases distinguishes them."""
 
 
@@ -136,7 +76,7 @@ def write_state(
     head = {
         "rowFormat": ROW_FORMAT,
         "release": RELEASE,
-        "level": LEVEL,
+        "indexFormat": INDEX_FORMAT,
         "identity": position.identity.hex(),
         "sequence": position.sequence,
         "digest": position.digest.hex(),
@@ -252,7 +192,8 @@ def _head(path: Path, memory: mmap.mmap) -> tuple[dict[str, Any], int]:
     if zlib.crc32(text) != int.from_bytes(memory[_HEAD.size : begin], "big"):
         raise StateFileError(f"{path}: its head is damaged")
     head = json.loads(text)
-    if head.get("rowFormat") != ROW_FORMAT or head.get("release") != RELEASE or head.get("level") != LEVEL:
+    formats = (ROW_FORMAT, RELEASE, INDEX_FORMAT)
+    if (head.get("rowFormat"), head.get("release"), head.get("indexFormat")) != formats:
         raise StateFileError(f"{path} was written by release {head.get('release')} of Treaty, this is {RELEASE}")
     return head, -(-(begin + size) // ALIGN) * ALIGN
 
