@@ -50,6 +50,8 @@ def pages() -> dict[str, str]:
         "queries.md": MADE + _page("queries_page.py"),
         "spark-claims.md": MADE + _page("spark_claims_page.py"),
         "metrics.md": MADE + _page("metrics_page.py"),
+        "rights.md": MADE + _page("rights_page.py"),
+        "server.md": MADE + _page("server_page.py"),
         "iglu-central.md": MADE + _page("iglu_central.py"),
         "glossary.md": GLOSSARY_MADE + _glossary(),
     }

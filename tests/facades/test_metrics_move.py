@@ -332,7 +332,7 @@ ROWS: dict[str, Story] = {
     "trouble": unreachable,
     "wrong_root": changed_rows,
     "quarantined": newer_rows,
-    "strangers": newer_rows,
+    "foreign_records": newer_rows,
     "state_file_age": state_file,
     "subjects": usual,
     "versions": usual,

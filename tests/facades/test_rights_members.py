@@ -181,7 +181,7 @@ def test_what_comes_from_elsewhere_with_an_association_needs_the_mode_too(tmp_pa
 
 # --------------------------------------------------------------------------------------------- every member of ours
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "rights.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "rights.md"
 CONFLUENTS: dict[str, str] = {
     "DraftBody": "version id schemaType references metadata ruleSet schema schemaTagsToAdd schemaTagsToRemove "
     "propagateSchemaTags",
@@ -254,7 +254,9 @@ def entries() -> set[str]:
 def test_the_page_says_of_each_who_may_send_it() -> None:
     own, listed = own_names(), entries()
     assert {"treaty.force.who", "treaty.createWith.policy", "treaty.guid", "validators", "Treaty-Retry", "alias"} <= own
-    assert own - listed == set(), "say in docs/howto/rights.md who may send these, and see to it that nobody else may"
+    assert own - listed == set(), (
+        "say in docs/reference/rights_page.py who may send these, and see to it that nobody else may"
+    )
     known = own | CONFLUENTS_QUERY | {"id"}
     assert {one for one in listed if not one.startswith("/treaty/")} - known == set(), "nothing of the API is called so"
 

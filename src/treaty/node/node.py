@@ -383,7 +383,7 @@ class Node:
             trouble=follower.unreachable_reason,
             quarantined=len(self._tables.quarantine),
             quarantine=tuple(rows),
-            strangers=self._log.foreign_records,
+            foreign_records=self._log.foreign_records,
             sealed_with=self._cipher.missing(self._tables),
             state_file_age=None if written is None else round(max(0, self._environment.wall() - written) / 1000, 1),
             kept=StoredCounts.of(self._tables),

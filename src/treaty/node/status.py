@@ -130,7 +130,7 @@ class Status:
     """Rows that this version cannot read."""
     quarantine: tuple[str, ...]
     """The first few of them, with reasons."""
-    strangers: int
+    foreign_records: int
     """Foreign records in the topic of the log, which all nodes ignore."""
     sealed_with: tuple[str, ...]
     """Ids of keys of encrypted metadata that this node lacks; it cannot decrypt those values, and writes no sensitive

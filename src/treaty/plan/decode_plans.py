@@ -99,8 +99,8 @@ def _list_known(
 ) -> tuple[list[RegisteredSchema], list[RejectedSchema]]:
     """Return the subject's versions and the schemas of further ids; ids of another subject are rejected."""
     schemas = list(_writers(registry, place, mixed=mixed)) if place else []
-    strangers, rejected = _resolve(registry, place, sorted(ids - {one.schema_id for one in schemas}))
-    schemas += strangers
+    foreign, rejected = _resolve(registry, place, sorted(ids - {one.schema_id for one in schemas}))
+    schemas += foreign
     if len({one.schema_id for one in schemas}) > DECODE_WRITERS:
         raise PlanError(
             f"{len(schemas)} schema ids in one plan, more than the limit DECODE_WRITERS of {DECODE_WRITERS}"

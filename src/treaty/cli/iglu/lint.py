@@ -92,7 +92,7 @@ def _say_checks() -> None:
 def _schemas_at(path: Path) -> Iterator[SchemaPath]:
     if path.is_dir():
         folder = read_folder(path)
-        lines = (f"{path} is left out: it lies at no path VENDOR/NAME/FORMAT/VERSION" for path in folder.strangers)
+        lines = (f"{path} is skipped: it is at no path VENDOR/NAME/FORMAT/VERSION" for path in folder.misplaced)
         screen.say_first(lines, "yellow", err=True)
         yield from folder.schemas
         return

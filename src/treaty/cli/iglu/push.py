@@ -112,7 +112,7 @@ def _schemas_of(folder: Path) -> tuple[SchemaPath, ...]:
     schema_folder = read_folder(folder)
     if not schema_folder.schemas:
         raise UnusableError(f"{folder} has no schemas; allowed are files at VENDOR/NAME/FORMAT/VERSION")
-    lines = (f"{path} is left out: it lies at no path VENDOR/NAME/FORMAT/VERSION" for path in schema_folder.strangers)
+    lines = (f"{path} is skipped: it is at no path VENDOR/NAME/FORMAT/VERSION" for path in schema_folder.misplaced)
     screen.say_first(lines, "yellow", err=True)
     return schema_folder.schemas
 

@@ -21,14 +21,14 @@ class IgluFolder:
     """The schemas of a folder, in the order in which they are published, and files that lie at no path of a schema."""
 
     schemas: tuple[SchemaPath, ...]
-    strangers: tuple[Path, ...]
+    misplaced: tuple[Path, ...]
 
 
 def read_folder(folder: Path) -> IgluFolder:
     """List the schemas of a folder, or of its folder ``schemas``. Hidden files are left out."""
     root = folder / "schemas" if (folder / "schemas").is_dir() else folder
     schemas: list[SchemaPath] = []
-    strangers: list[Path] = []
+    misplaced: list[Path] = []
     for path in sorted(root.rglob("*")):
         parts = path.relative_to(root).parts
         if not path.is_file() or any(part.startswith(".") for part in parts):
@@ -38,10 +38,10 @@ def read_folder(folder: Path) -> IgluFolder:
         except IgluKeyError:
             key = None
         if key is None:
-            strangers.append(path)
+            misplaced.append(path)
         else:
             schemas.append(SchemaPath(key, path))
-    return IgluFolder(tuple(sorted(schemas, key=lambda one: one.key)), tuple(strangers))
+    return IgluFolder(tuple(sorted(schemas, key=lambda one: one.key)), tuple(misplaced))
 
 
 def list_models(keys: Iterable[IgluKey]) -> dict[str, list[str]]:
