@@ -192,8 +192,7 @@ def _head(path: Path, memory: mmap.mmap) -> tuple[dict[str, Any], int]:
     if zlib.crc32(text) != int.from_bytes(memory[_HEAD.size : begin], "big"):
         raise StateFileError(f"{path}: its head is damaged")
     head = json.loads(text)
-    formats = (ROW_FORMAT, RELEASE, INDEX_FORMAT)
-    if (head.get("rowFormat"), head.get("release"), head.get("indexFormat")) != formats:
+    if head.get("rowFormat") != ROW_FORMAT or head.get("release") != RELEASE or head.get("indexFormat") != INDEX_FORMAT:
         raise StateFileError(f"{path} was written by release {head.get('release')} of Treaty, this is {RELEASE}")
     return head, -(-(begin + size) // ALIGN) * ALIGN
 
