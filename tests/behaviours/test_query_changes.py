@@ -173,8 +173,8 @@ def test_rows_are_exchanged_only_in_a_delta_table_that_nobody_follows(registry: 
     assert followed.value.reason.rule == "QUERY_READERS"
 
 
-def restart(registry: Connection, way: str) -> m.SourceStored:
-    return registry.ask(m.ChangeSource("t", restart=way)).answer
+def restart(registry: Connection, way: str, *, cascade: bool = False) -> m.SourceStored:
+    return registry.ask(m.ChangeSource("t", restart=way, cascade=cascade)).answer
 
 
 def chain(registry: Connection) -> QueryPlan:
@@ -210,7 +210,7 @@ def test_a_chain_is_replaced_in_one_commit_and_goes_back_in_one(registry: Connec
     assert [describe(registry, name).previous[0].definition is not None for name in "tuv"] == [True] * 3
     with pytest.raises(Refusal, match="its changes are followed by u"):
         restart(registry, "ROLLBACK")
-    assert restart(registry, "ROLLBACK CASCADE").notes == NOTES
+    assert restart(registry, "ROLLBACK", cascade=True).notes == NOTES
     assert {name: start for name, (start, _) in checkpoints(registry).items()} == {
         "t": "",
         "u": "CASCADE",
@@ -227,10 +227,10 @@ def test_a_chain_is_replaced_in_one_commit_and_goes_back_in_one(registry: Connec
 
 def test_who_went_along_goes_back_to_nothing_that_is_over_the_rows_before(registry: Connection) -> None:
     chain(registry)
-    registry.ask(m.ChangeSource("t", restart="REFRESH CASCADE"))
-    for way in ("ROLLBACK", "ROLLBACK CASCADE"):
+    registry.ask(m.ChangeSource("t", restart="REFRESH", cascade=True))
+    for cascade in (False, True):
         with pytest.raises(NotPermitted, match="its former checkpoint is over the rows before") as refused:
-            registry.ask(m.ChangeSource("v", restart=way))
+            registry.ask(m.ChangeSource("v", restart="ROLLBACK", cascade=cascade))
         assert refused.value.reason.rule == "QUERY_EXCHANGED"
     for way in ("REFRESH", "ROLLBACK", "ROLLBACK"):
         registry.ask(m.ChangeSource("v", restart=way))
@@ -245,8 +245,18 @@ def test_a_compatible_change_and_a_reset_take_nobody_along(registry: Connection)
     assert checkpoints(registry)["u"][0] == ""
     restart(registry, "RESET")
     assert checkpoints(registry)["u"][0] == ""
-    with pytest.raises(Refusal, match="is no way to restart a query"):
-        restart(registry, "RESET CASCADE")
+    for change in (m.ChangeSource("t", restart="RESET CASCADE"), m.ChangeSource("t", cascade=True)):
+        with pytest.raises(Refusal, match="is no way to restart a query"):
+            registry.ask(change)
+
+
+def test_a_reset_takes_along_what_follows_wherever_its_rows_are(registry: Connection) -> None:
+    """All of them keep their rows, so that those of topics can be read again too."""
+    chain(registry)
+    create(registry, plan(registry, "v"), name="x", connector="kafka")
+    notes = tuple(f"{name} goes along: it reads from the beginning again, and keeps its rows" for name in "uvx")
+    assert Metastore(registry.registry).run("RESET CHECKPOINT t KEEP DATA CASCADE")[0].warnings == notes
+    assert checkpoints(registry) == {**dict.fromkeys("tuv", ("RESET", True)), "w": ("", False)}
 
 
 def test_a_chain_is_replaced_whole_or_not_at_all(registry: Connection) -> None:
@@ -266,7 +276,7 @@ def test_a_chain_is_replaced_whole_or_not_at_all(registry: Connection) -> None:
         return CallOptions(principal="p", access=Access(tuple(rules)))
 
     registry.ask(m.DropSource("x"))
-    change = m.ChangeSource("t", restart="REFRESH CASCADE")
+    change = m.ChangeSource("t", restart="REFRESH", cascade=True)
     with pytest.raises(Refusal, match="followed by u and 1 that you may not see"):
         registry.ask(change, access("u"))
     assert registry.ask(change, access("u", "v")).answer.notes == NOTES

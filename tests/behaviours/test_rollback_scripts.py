@@ -78,18 +78,22 @@ def test_a_chain_goes_back_whole_or_not_at_all(one: Connection) -> None:
     assert (bodies_of(one), sequence_of(one)) == (["SELECT id + 2"] * 3, before)
 
 
-@pytest.mark.parametrize("restarts", ["RESET b, RESET b", "REFRESH c, RESET c", "REFRESH CASCADE b, REFRESH c"])
+@pytest.mark.parametrize(
+    "restarts", ["RESET b, RESET b", "REFRESH c, RESET c", "REFRESH b CASCADE, REFRESH c", "RESET b CASCADE, RESET c"]
+)
 def test_a_query_begins_one_checkpoint_in_one_commit(one: Connection, restarts: str) -> None:
     """The files of a checkpoint are named by its source and by the commit that began it."""
     made_chain(one)
 
     def members(text: str) -> tuple[ScriptMember, ...]:
-        pairs = (word.rsplit(" ", 1) for word in text.split(", "))
-        return tuple(ScriptMember(change=m.ChangeSource(name, restart=way)) for way, name in pairs)
+        pairs = (word.split(" ") for word in text.split(", "))
+        return tuple(
+            ScriptMember(change=m.ChangeSource(name, restart=way, cascade=bool(more))) for way, name, *more in pairs
+        )
 
     with pytest.raises(Refusal, match="distinguished") as refused:
         one.ask(RunScript(members(restarts)))
     assert refused.value.reason.rule == "SCRIPT_RUNNING"
     one.ask(RunScript(members("ROLLBACK c, RESET b")))
     one.ask(RunScript(members("RESET c, RESET b")))
-    one.ask(RunScript(members("REFRESH CASCADE b")))
+    one.ask(RunScript(members("REFRESH b CASCADE")))

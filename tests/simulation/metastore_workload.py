@@ -9,6 +9,7 @@ from tests.simulation.asker import SUBJECTS
 from tests.simulation.judging.model.metastore.dropping import closure, digest_of
 from tests.simulation.judging.model.metastore.state import dropped, key_of, own_pins, sources, types
 from tests.simulation.judging.model.past import Past
+from tests.simulation.query_requests import restart_query, run_once
 from tests.simulation.texts import TOY
 from treaty.core import requests as q
 from treaty.core.messages import metastore as m
@@ -229,6 +230,8 @@ def again(ask: SourceAsker) -> Request[Any]:
         return create_source(ask)
     source = ask.chance.choice(list(there.values()))
     plan = None if source.query is None else source.query.plan
+    if len(ask.pasts) % 9 in {2, 6}:
+        return run_once(source, len(ask.pasts) // 9, ask.expected(source.name))
     if plan is not None and ask.often(0.6):
         named = f"{plan.body.split(' WHERE')[0]} WHERE {len(ask.pasts) % 3}"
         plan = replace(plan, body=ask.chance.choice(["SELECT 1", named]))
@@ -245,15 +248,6 @@ def again(ask: SourceAsker) -> Request[Any]:
     return m.CreateSource(defined, replace=True, expected=ask.expected(source.name), on_change=on_change)
 
 
-def restarted(ask: SourceAsker) -> Request[Any]:
-    """A restart of a query, mostly of one that is there; no chance is drawn."""
-    there = [one.name for one in sources(ask.pasts[-1]).values() if one.query is not None]
-    turn = len(ask.pasts)
-    name = there[turn % len(there)] if there and turn % 11 else NAMES[turn % len(NAMES)]
-    way = ("ROLLBACK", "RESET", "ROLLBACK CASCADE", "REFRESH", "REFRESH CASCADE", "nothing")[turn // 7 % 6]
-    return m.ChangeSource(name, restart=way, comment="noted" if turn % 13 == 0 else None, dry_run=turn % 10 == 0)
-
-
 def change_source(ask: SourceAsker) -> Request[Any]:
     """One or two changes of a source."""
     name = ask.name()
@@ -261,7 +255,8 @@ def change_source(ask: SourceAsker) -> Request[Any]:
     ops = [ask.chance.choice(kinds) for _ in range(ask.chance.choice([0, 1, 1, 2]))]
     columns = tuple(m.SourceColumnChange(op, ask.chance.choice([*COLUMNS, KEY])) for op in ops)
     if len(ask.pasts) % 7 in {1, 4}:
-        return restarted(ask)
+        queries = [one.name for one in sources(ask.pasts[-1]).values() if one.query is not None]
+        return restart_query(queries, NAMES, len(ask.pasts))
     if len(ask.pasts) % 7 == 3:  # no chance is drawn, so that what comes after stays as it was
         return m.ChangeSource(name, swap=NAMES[len(ask.pasts) % len(NAMES)])
     if len(ask.pasts) % 7 == 5:

@@ -150,6 +150,19 @@ class Incarnation:
 
 
 @dataclass(frozen=True, slots=True)
+class OnceQuery:
+    """A query that is run once into a source, beside the one that fills it. `began` is the sequence of the commit that wants it, which its rows
+    carry as their incarnation.
+    """
+
+    began: int
+    plan: QueryPlan
+    statement: str = ""
+    author: str = ""
+    time: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedQuery:
     """The query of a source as another system has it, which nothing has planned, and which does not run here.
 
@@ -200,6 +213,8 @@ class Source:
     changed: int = 0
     former: tuple[int, ...] = ()
     imported: ImportedQuery | None = None
+    once: tuple[OnceQuery, ...] = ()
+    """Queries that are run once into it, the newest first."""
     extra: Extra = ()
 
 

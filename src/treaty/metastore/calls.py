@@ -182,31 +182,19 @@ def rollback(name: str, *, cascade: bool = False, dry_run: bool = False) -> Exch
     """Go back to the query that the last replacement of a stream or table replaced, within DROP_GRACE; with `cascade` the queries that
     follow its rows read all again.
     """
-    return (
-        yield from request_answer(
-            ChangeSource(name, restart=_name_restart("ROLLBACK", cascade=cascade), dry_run=dry_run)
-        )
-    )
+    return (yield from request_answer(ChangeSource(name, restart="ROLLBACK", cascade=cascade, dry_run=dry_run)))
 
 
-def _name_restart(action: str, *, cascade: bool) -> str:
-    return f"{action} CASCADE" if cascade else action
-
-
-def reset_checkpoint(name: str, *, dry_run: bool = False) -> Exchange[SourceStored]:
-    """Let a query read from the beginning again, into the rows that are there."""
-    return (yield from request_answer(ChangeSource(name, restart="RESET", dry_run=dry_run)))
+def reset_checkpoint(name: str, *, cascade: bool = False, dry_run: bool = False) -> Exchange[SourceStored]:
+    """Let a query read from the beginning again, into the rows that are there; with `cascade` the queries that follow its rows do so too."""
+    return (yield from request_answer(ChangeSource(name, restart="RESET", cascade=cascade, dry_run=dry_run)))
 
 
 def refresh(name: str, *, cascade: bool = False, dry_run: bool = False) -> Exchange[SourceStored]:
     """Let a query read all again into a new table, which takes the place of the old one once it is complete; with `cascade` the queries
     that follow its rows do so too.
     """
-    return (
-        yield from request_answer(
-            ChangeSource(name, restart=_name_restart("REFRESH", cascade=cascade), dry_run=dry_run)
-        )
-    )
+    return (yield from request_answer(ChangeSource(name, restart="REFRESH", cascade=cascade, dry_run=dry_run)))
 
 
 # ----------------------------------------------------------------------------------------------------------- questions

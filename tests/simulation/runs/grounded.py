@@ -26,7 +26,7 @@ REMEMBERED, DROPPED = 15, 2
 TIGHT = 0.2
 """In how many lives there is little room: few versions of a subject, few schemas and subjects of a context, few contexts."""
 ROOM = {"VERSIONS_PER_SUBJECT": 3, "VERSIONS_KEPT_PER_SUBJECT": 4, "VERSIONS_DROPPED": 1, "CONTEXTS": 4,
-        "SUBJECTS_PER_CONTEXT": 4, "SCHEMAS_PER_CONTEXT": 5, "SOURCES": 6, "TYPES": 3, "INCARNATIONS": 2,
+        "SUBJECTS_PER_CONTEXT": 4, "SCHEMAS_PER_CONTEXT": 5, "SOURCES": 6, "TYPES": 3, "INCARNATIONS": 2, "ONCE_QUERIES": 2,
         "DROPPED_EXPIRED": 1}  # fmt: skip
 NARROW = 0.5
 """In how many lives with handed commands few of them travel at once: `PEER_BATCH` in one batch, `PEER_REQUESTS` batches."""

@@ -28,6 +28,8 @@ SOURCES_PAGE_CHARACTERS = 8_388_608
 """Characters of the rows in one page of a list of sources or types; a page has one row at least."""
 CLOSURE = 20_000
 """Steps of one closure of dependents."""
+ONCE_QUERIES = 16
+"""Queries that are run once which the row of a source keeps."""
 INCARNATIONS = 8
 """Former queries that the row of a source keeps."""
 PLAN_PARTS = 50

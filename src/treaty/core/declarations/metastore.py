@@ -31,7 +31,7 @@ _SOURCE_LIMITS = ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_COLUMNS",
 DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
         "create-source", m.CreateSource, m.SourceStored, creation.create_source, permissions.importable(statement_permissions.of_create_source),
-        (*_SOURCE_LIMITS, "BODY_READS", "INCARNATIONS", *REGISTER_LIMITS), writes=True, answer_name="source-stored",
+        (*_SOURCE_LIMITS, "BODY_READS", "INCARNATIONS", "ONCE_QUERIES", *REGISTER_LIMITS), writes=True, answer_name="source-stored",
         is_idempotent=lambda request: request.if_not_exists,
         query_before=lambda request: m.DescribeSource(request.definition.name),
     ),
@@ -78,7 +78,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     ),
     Operation(
         "finish-planning-job", p.FinishPlanningJob, p.PlanOutcome, planners.finish_planning_job, permissions.of_source("plan"),
-        (*_SOURCE_LIMITS, "BODY_READS", "INCARNATIONS", "PLANNING_ATTEMPTS", *REGISTER_LIMITS), writes=True, answer_name="plan-outcome",
+        (*_SOURCE_LIMITS, "BODY_READS", "INCARNATIONS", "ONCE_QUERIES", "PLANNING_ATTEMPTS", *REGISTER_LIMITS), writes=True, answer_name="plan-outcome",
     ),
     Operation(
         "withdraw-plan", p.WithdrawPlan, p.PlanOutcome, planning_jobs.withdraw_plan, permissions.of_source("register"), writes=True,

@@ -206,7 +206,7 @@ class CreateSource(Request[SourceStored]):
     and become the pins of key and value. `types` are the user types that these schemas have written out: one that is another
     since is refused. `on_change` says what becomes of a query that can't continue from the checkpoint of the one before: EMPTY begins
     without state at its offsets, BACKFILL from the earliest beside the table, CASCADE too and with all that follows it, and without a word
-    it is refused. With `assess` the answer has the assessment of the change, and with `dry_run` everything is checked; nothing is written
+    it is refused. With `once` and `replace` the query is run once into the source that is there, and all else of it is as the source has it. With `assess` the answer has the assessment of the change, and with `dry_run` everything is checked; nothing is written
     then. `importer` says that an import from another metastore sends it, which a server with ``--ddl import`` takes, and one with
     ``--ddl off`` of callers with the permission import.
     """
@@ -222,6 +222,7 @@ class CreateSource(Request[SourceStored]):
     on_change: str = ""
     assess: bool = False
     importer: bool = False
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +241,8 @@ class ChangeSource(Request[SourceStored]):
     a refreshed schema; `key_schema` and `value_schema` are registered in the same commit and become their pins, as in
     `CreateSource`. `rename` gives another name, and `swap` is the name of a source with which it exchanges names,
     alone: queries that read them go along, and where the text of one can't, both are refused. `restart`, alone too, is what becomes of its
-    query: ROLLBACK to the one before, RESET of its checkpoint, or REFRESH of all rows; ``ROLLBACK CASCADE`` and ``REFRESH CASCADE``
-    let all that follows its rows read all again. The source must be of this `kind`
+    query: ROLLBACK to the one before, RESET of its checkpoint, or REFRESH of all rows; with `cascade` the queries that follow its rows go
+    along, and read all again too. The source must be of this `kind`
     unless that is empty. `types` are user types as in `CreateSource`.
     """
 
@@ -262,6 +263,7 @@ class ChangeSource(Request[SourceStored]):
     key_schema: Register | None = None
     value_schema: Register | None = None
     restart: str = ""
+    cascade: bool = False
 
 
 @dataclass(frozen=True, slots=True)

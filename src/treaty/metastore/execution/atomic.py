@@ -146,6 +146,8 @@ def _find_unfit(parsed: ParsedStatement) -> SqlDiagnostic | None:
     match value:
         case s.CreateSourceStatement(body=body) if body:
             why = ("… AS waits for a planner", "CREATE … AS after the script")
+        case s.OnceStatement():
+            why = ("waits for a planner", "it after the script")
         case s.AssertSchemaStatement(timeout=timeout) if timeout != _WAIT:
             why = ("with a TIMEOUT waits", "ASSERT without TIMEOUT, which is checked in the commit")
         case s.AssertSchemaStatement():

@@ -64,6 +64,9 @@ def _list_rows(source: Source) -> Iterator[tuple[Cell, ...]]:
         was = former.definition
         if was is not None:
             yield _row(former, "FORMER", was.statement, was.key, was.value)
+    for once in source.once:
+        query = Incarnation(once.began, 1, once.plan, once.author, once.time, "ONCE")
+        yield _row(query, "ONCE", once.statement, source.key, source.value)
 
 
 def _name_of(read: SourceRead) -> str:

@@ -80,7 +80,7 @@ def _show_queries(statement: ShowStatement) -> Exchange[ResultRows]:
 def _show_fed_queries() -> Exchange[ResultRows]:
     """Return what is run, bad rows of sources too, with the runner that has it and the address of its status."""
     names = ("source", "kind", "part", "state", "reads", "incarnation", "revision", "output_mode", "runner", "address")
-    listing = ResultRows((*names, "engine", "body"))
+    listing = ResultRows((*names, "engine", "once", "body"))
     queries, runners = yield from list_fed_queries()
     for fed in queries:
         source, query = fed.source, fed.source.query
@@ -92,7 +92,7 @@ def _show_fed_queries() -> Exchange[ResultRows]:
         reads = ", ".join(read.spelling or read.source for read in plan.reads) or source.origin
         listing.add(
             source.name, source.kind, part, source.desired, reads, query.began if query is not None else source.generation,
-            source.revision, plan.output_mode, owner, address, plan.engine, plan.body,
+            source.revision, plan.output_mode, owner, address, plan.engine, ", ".join(str(one.began) for one in source.once), plan.body,
         )  # fmt: skip
     return listing
 

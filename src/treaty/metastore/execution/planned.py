@@ -10,11 +10,11 @@ from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryErro
 from treaty.core.registry import Exchange, request_answer
 from treaty.distribution import install_command
 from treaty.metastore.definitions import connector_of, find_existing
-from treaty.metastore.execution.context import PlanningOptions
+from treaty.metastore.execution.context import PlanningOptions, StatementContext
 from treaty.metastore.execution.planner import Planner, plan_statement
 from treaty.metastore.execution.results import InvalidStatementError
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
-from treaty.metastore.sql.statements import CreateSourceStatement
+from treaty.metastore.sql.statements import CreateSourceStatement, OnceStatement
 
 POLL_SECONDS = 5
 """Seconds of one wait for a plan; the deadline is looked at between two of them."""
@@ -65,14 +65,36 @@ def plan_create(
         statement.name, text, statement.properties, _topic_of(statement), statement.or_replace, statement.if_not_exists,
         expected, dry_run, options.seconds,
     )  # fmt: skip
+    return (yield from _plan(statement, request, options, CreationOptions(expected, dry_run=dry_run, assess=assess)))
+
+
+def plan_once(statement: OnceStatement, context: StatementContext) -> Exchange[tuple[SourceStored, tuple[str, ...]]]:
+    """Let a query be run once into a source; returns the answer with notes. Raises as `create_planned` does, and `NotFound` without the source."""
+    source = (yield from request_answer(DescribeSource(statement.name))).source
+    topic = source.place if source.connector == "kafka" else ""
+    request = RequestPlan(
+        statement.name, context.text, (), topic, replace=True, expected=context.expected, dry_run=context.dry_run,
+        seconds=context.planning.seconds,
+    )  # fmt: skip
+    creation = CreationOptions(context.expected, dry_run=context.dry_run)
+    stored, _, notes = yield from _plan(statement, request, context.planning, creation)
+    return stored, notes
+
+
+def _plan(
+    statement: CreateSourceStatement | OnceStatement,
+    request: RequestPlan,
+    options: PlanningOptions,
+    creation: CreationOptions,
+) -> Exchange[tuple[SourceStored, PlannedSource | None, tuple[str, ...]]]:
+    """Plan a statement by a planner of the registry, or here."""
     if options.planner is None:
         return (*(yield from _end_wait(request, (yield from request_answer(request)))), ())
     if options.ask_seconds:
         outcome = yield from _offer(request, options.ask_seconds)
         if outcome is not None:
             return (*(yield from _end_wait(request, outcome)), ())
-    creation = CreationOptions(expected, dry_run=dry_run, assess=assess)
-    return (yield from _plan_here(options.planner, statement, text, creation))
+    return (yield from _plan_here(options.planner, statement, request.statement, creation))
 
 
 def _topic_of(statement: CreateSourceStatement) -> str:
@@ -80,7 +102,7 @@ def _topic_of(statement: CreateSourceStatement) -> str:
 
 
 def _plan_here(
-    planner: Planner, statement: CreateSourceStatement, text: str, creation: CreationOptions
+    planner: Planner, statement: CreateSourceStatement | OnceStatement, text: str, creation: CreationOptions
 ) -> Exchange[tuple[SourceStored, PlannedSource | None, tuple[str, ...]]]:
     """Plan and create; a plan that comes too late for what it reads is made again, a few times."""
     attempts = 0

@@ -5,19 +5,21 @@ from hashlib import blake2b
 from typing import Any, Protocol, TypeVar
 
 from treaty.core.answers import Uses, VersionFound
+from treaty.core.column_types import parse_column_type, print_column_type
 from treaty.core.messages.associations import EntryRefusal
-from treaty.core.messages.metastore import CreateSource, DescribeSource
+from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.messages.names import PinFound
 from treaty.core.messages.plans import FinishPlanningJob, PlanningJobTaken, StatementFault, WaitingStatement
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, OutcomeUnknown, RegistryError, Unavailable
-from treaty.core.registry import Exchange
-from treaty.core.sources import QueryPlan
+from treaty.core.registry import Exchange, request_answer
+from treaty.core.sources import TABLE_KIND, QueryPlan, Source, SourceColumn
+from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.definitions import planned_request
 from treaty.metastore.execution.results import InvalidStatementError
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
 from treaty.metastore.sql.script import parse_script
-from treaty.metastore.sql.statements import CreateSourceStatement, ExplainStatement
+from treaty.metastore.sql.statements import CreateSourceStatement, ExplainStatement, OnceStatement
 from treaty.metastore.sql.values import HeadColumn
 
 A = TypeVar("A")
@@ -48,19 +50,50 @@ class Planner(Protocol):
 
 
 def plan_statement(
-    planner: Planner, statement: CreateSourceStatement, text: str
+    planner: Planner, statement: CreateSourceStatement | OnceStatement, text: str
 ) -> Exchange[tuple[CreateSource, tuple[str, ...]]]:
     """Return the request that creates what a statement with a query says, and notes about it."""
+    source: Source | None = None
+    if isinstance(statement, OnceStatement):
+        source = (yield from request_answer(DescribeSource(statement.name))).source
+    create = statement if isinstance(statement, CreateSourceStatement) else _create_of(statement, source)
     try:
-        planned = yield from planner.plan(statement)
+        planned = yield from planner.plan(create)
     except InvalidStatementError as error:
         raise InvalidStatementError.by(_in_statement(error.diagnostics, statement, text)) from None
-    request, notes = yield from planned_request(statement, text, planned.columns, planned.plan)
+    if source is not None:
+        return _once_request(source, text, planned), planned.notes
+    request, notes = yield from planned_request(create, text, planned.columns, planned.plan)
     return request, (*planned.notes, *notes)
 
 
+def _create_of(statement: OnceStatement, source: Source | None) -> CreateSourceStatement:
+    """The CREATE whose query would be planned as one that is run once into a source."""
+    assert source is not None, "who has no source has a CREATE"
+    is_table = source.kind == TABLE_KIND
+    key = tuple(
+        HeadColumn(one.name, parse_column_type(one.type), "key", nullable=one.nullable)
+        for one in source.columns
+        if one.role == "key" and is_table
+    )
+    unbounded = (("ALLOW_UNBOUNDED_STATE", "true"),)  # it ends with the rows that are there
+    return CreateSourceStatement(source.kind, source.name, key, unbounded, statement.body)
+
+
+def _once_request(source: Source, text: str, planned: PlannedQuery) -> CreateSource:
+    roles = {key_of_name(one.name): one.role for one in source.columns}
+    columns = tuple(
+        SourceColumn(one.name, print_column_type(one.type), one.nullable, roles.get(key_of_name(one.name), "value"))
+        for one in planned.columns
+    )
+    definition = SourceDefinition(
+        source.name, source.kind, text, columns, source.key, source.value, source.connector, source.cluster, source.place, query=planned.plan
+    )  # fmt: skip
+    return CreateSource(definition, replace=True, once=True)
+
+
 def _in_statement(
-    diagnostics: tuple[SqlDiagnostic, ...], statement: CreateSourceStatement, text: str
+    diagnostics: tuple[SqlDiagnostic, ...], statement: CreateSourceStatement | OnceStatement, text: str
 ) -> list[SqlDiagnostic]:
     """Return the errors of a body with the places that they have in the statement."""
     offset = max(0, text.rfind(statement.body))
@@ -133,11 +166,17 @@ def answer_job(planner: Planner, job: WaitingStatement, job_taken: PlanningJobTa
         assess = isinstance(statement, ExplainStatement) and job.dry_run
         if isinstance(statement, ExplainStatement) and assess:
             statement = explained_create(statement)
-        if not isinstance(statement, CreateSourceStatement) or not statement.body:
-            raise Invalid.of("STATEMENT_UNPLANNED", "The statement has no query", path="/sql", allowed="CREATE … AS")
-        statement = replace(statement, properties=job.properties)
+        if not isinstance(statement, CreateSourceStatement | OnceStatement) or not statement.body:
+            raise Invalid.of(
+                "STATEMENT_UNPLANNED",
+                "The statement has no query",
+                path="/sql",
+                allowed="CREATE … AS, or INSERT INTO ONCE",
+            )
+        if isinstance(statement, CreateSourceStatement):
+            statement = replace(statement, properties=job.properties)
         create, notes = yield from names_of_job.note(plan_statement(planner, statement, job.statement))
-        create = replace(create, assess=assess and statement.or_replace)
+        create = replace(create, assess=assess and create.replace)
     except (Unavailable, OutcomeUnknown):
         raise
     except RegistryError as refused:

@@ -259,6 +259,7 @@ EXECUTORS: Mapping[type, tuple[str, Callable[[Any, StatementContext], Exchange[A
     s.PauseStatement: ("PAUSE", query_changes.pause),
     s.ResumeStatement: ("RESUME", query_changes.resume),
     s.RestartStatement: ("RESTART", query_changes.restart),
+    s.OnceStatement: ("INSERT INTO ONCE", query_changes.insert_once),
     s.ShowStatement: ("SHOW", _show),
     s.ShowCreateStatement: ("SHOW CREATE", _show_create),
     s.DescribeStatement: ("DESCRIBE", _describe),
@@ -307,5 +308,6 @@ EXPECTING = (
     s.ProtectStatement,
     s.CommentStatement,
     s.RestartStatement,
+    s.OnceStatement,
 )
 """Statements that can say which generation and revision they expect."""

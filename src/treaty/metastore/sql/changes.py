@@ -201,8 +201,7 @@ def read_reset(cursor: StatementCursor) -> RestartStatement:
     cursor.need("CHECKPOINT")
     name = cursor.read_name()
     cursor.need("KEEP", "DATA")
-    cursor.need_end()
-    return RestartStatement("RESET", name)
+    return _read_cascade(cursor, "RESET", name)
 
 
 def read_refresh(cursor: StatementCursor) -> RestartStatement:
@@ -219,7 +218,7 @@ def _read_cascade(cursor: StatementCursor, way: str, name: str) -> RestartStatem
     """Read the end of a statement that may take along what follows the rows of a source."""
     cascade = bool(cursor.take("CASCADE"))
     cursor.need_end()
-    return RestartStatement(f"{way} CASCADE" if cascade else way, name)
+    return RestartStatement(way, name, cascade)
 
 
 def _read_query_name(cursor: StatementCursor) -> str:

@@ -7,7 +7,7 @@ from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.foreign_words import INSIDE
 from treaty.metastore.sql.heads import GivenProperties, pairs_of, read_columns, read_properties, refuse_query_properties
 from treaty.metastore.sql.properties import canonical_names, defaults_for
-from treaty.metastore.sql.statements import CreateSourceStatement, CreateTypeStatement
+from treaty.metastore.sql.statements import CreateSourceStatement, CreateTypeStatement, OnceStatement
 from treaty.metastore.sql.values import HeadColumn
 
 _OF_SPARK = {
@@ -108,6 +108,18 @@ def _read_source(
         kind = kind or ("TABLE" if any(one.role == "key" for one in columns) else "STREAM")
     properties = defaults_for(pairs_of(written), settings, query=bool(body))
     return CreateSourceStatement(kind, name, columns, properties, body, comment, or_replace, if_not_exists, final)
+
+
+def read_once(cursor: StatementCursor) -> OnceStatement:
+    """Read INSERT INTO ONCE; columns go by their names, as BY NAME says elsewhere."""
+    cursor.need("ONCE")
+    name = cursor.read_name()
+    if cursor.take("BY"):
+        cursor.need("NAME")
+    start, end, final = read_body(cursor)
+    if final:
+        cursor.fail("KSQL_EMIT", "a query that is run once has no EMIT", hint="leave EMIT FINAL out", expected=())
+    return OnceStatement(name, cursor.text[start:end])
 
 
 def _read_options(cursor: StatementCursor) -> tuple[str, GivenProperties]:

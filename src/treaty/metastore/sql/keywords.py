@@ -20,6 +20,7 @@ QUOTED_WORDS = RESERVED_WORDS | {
     "TABLE",
     "TRUE",
     "TYPE",
+    "VALUES",
 }
 """Words that printed statements have between back quotes where they are names."""
 
@@ -65,7 +66,10 @@ STATEMENT_FORMS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ),
     ),
     "RESET": (
-        ("RESET CHECKPOINT name KEEP DATA", "lets a query read from the beginning again, into the rows that are there"),
+        (
+            "RESET CHECKPOINT name KEEP DATA [CASCADE]",
+            "lets a query read from the beginning again, into the rows that are there; with CASCADE what follows its rows does so too",
+        ),
     ),
     "REFRESH": (
         (
@@ -124,7 +128,10 @@ STATEMENT_FORMS: Mapping[str, tuple[tuple[str, str], ...]] = {
             "waits for a topic",
         ),
     ),
-    "INSERT": (("INSERT INTO name [(column, …)] VALUES (value, …), … [AS DELETE]", "writes records"),),
+    "INSERT": (
+        ("INSERT INTO name [(column, …)] VALUES (value, …), … [AS DELETE]", "writes records"),
+        ("INSERT INTO ONCE name [BY NAME] query", "runs a query once into a stream or table that another query fills"),
+    ),
     "UPDATE": (("UPDATE name SET column = value, … WHERE key = value [AND …]", "writes the record of a key"),),
     "DELETE": (("DELETE FROM name WHERE key = value [AND …]", "writes a tombstone"),),
     "DEFINE": (("DEFINE name = 'value'", "lets ${name} stand for the value in what follows"),),

@@ -213,13 +213,7 @@ def _kind(statement: Any) -> str:
     return f"{statement.kind} " if statement.kind else ""
 
 
-_RESTARTS = {
-    "ROLLBACK": "ROLLBACK {}",
-    "ROLLBACK CASCADE": "ROLLBACK {} CASCADE",
-    "RESET": "RESET CHECKPOINT {} KEEP DATA",
-    "REFRESH": "REFRESH {} FULL",
-    "REFRESH CASCADE": "REFRESH {} FULL CASCADE",
-}
+_RESTARTS = {"ROLLBACK": "ROLLBACK {}", "RESET": "RESET CHECKPOINT {} KEEP DATA", "REFRESH": "REFRESH {} FULL"}
 _PRINTERS: dict[type, Callable[[Any], str]] = {
     s.CreateSourceStatement: _create,
     s.DropSourceStatement: _drop,
@@ -238,7 +232,8 @@ _PRINTERS: dict[type, Callable[[Any], str]] = {
     s.SwapStatement: _alter(lambda one: f"SWAP WITH {_name(one.other)}"),
     s.PauseStatement: lambda one: f"PAUSE {_name(one.name)}",
     s.ResumeStatement: lambda one: f"RESUME {_name(one.name)}",
-    s.RestartStatement: lambda one: _RESTARTS[one.way].format(_name(one.name)),
+    s.RestartStatement: lambda one: f"{_RESTARTS[one.way].format(_name(one.name))}{' CASCADE' * one.cascade}",
+    s.OnceStatement: lambda one: f"INSERT INTO ONCE {_name(one.name)}\n{one.body}",
     s.ShowStatement: _show,
     s.ShowCreateStatement: lambda one: f"SHOW CREATE {_kind(one)}{_name(one.name)}",
     s.DescribeStatement: lambda one: f"DESCRIBE {_kind(one)}{_name(one.name)}{' EXTENDED' * one.extended}",

@@ -7,12 +7,14 @@ from typing import NoReturn
 
 from treaty.core.column_types.tokens import SqlToken
 from treaty.core.limits import NUMBER_DIGITS, RESULT_ROWS, TYPE_DEPTH
+from treaty.metastore.sql.create import read_once
 from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.diagnostics import nearest_word
 from treaty.metastore.sql.statements import (
     SYSTEM_TABLES,
     DeleteStatement,
     InsertStatement,
+    OnceStatement,
     SelectRecordsStatement,
     SelectRowsStatement,
     SelectStatement,
@@ -170,9 +172,11 @@ def _read_struct(cursor: StatementCursor, depth: int) -> StructLiteral:
 # ------------------------------------------------------------------------------------------------------------- records
 
 
-def read_insert(cursor: StatementCursor) -> InsertStatement:
+def read_insert(cursor: StatementCursor) -> InsertStatement | OnceStatement:
     """Read what follows INSERT."""
     cursor.need("INTO")
+    if cursor.token.keyword == "ONCE" and cursor.is_name(cursor.following) and cursor.following.keyword != "VALUES":
+        return read_once(cursor)
     name = cursor.read_name()
     columns: list[str] = []
     if cursor.token.text == "(" and cursor.following.keyword != "SELECT":
@@ -181,7 +185,7 @@ def read_insert(cursor: StatementCursor) -> InsertStatement:
         cursor.fail(
             "INSERT_SELECT",
             "INSERT INTO takes VALUES, and no query",
-            hint=_UNION_ALL.format(name),
+            hint=f"{_UNION_ALL.format(name)}; INSERT INTO ONCE {name} SELECT … for rows that are to come into it once",
             expected=("VALUES",),
         )
     cursor.need("VALUES")

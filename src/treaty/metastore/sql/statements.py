@@ -1,7 +1,6 @@
 """The statements of the metastore as frozen values.
 
-A `kind` of a source is STREAM or TABLE, or empty where the statement says neither. Names have the spelling of the statement.
-Members at their default were not in the statement.
+A `kind` of a source is STREAM or TABLE, or empty where the statement says neither. Names are spelled as there. Members at their default were not there.
 """
 
 from dataclasses import dataclass
@@ -17,9 +16,8 @@ from treaty.metastore.sql.values import ColumnCondition, ComparedRange, HeadColu
 class CreateSourceStatement:
     """CREATE STREAM or TABLE, and its synonyms.
 
-    `columns` are empty where they come from a schema or from the body. `properties` have their canonical names and values, defaults
-    set by SET included. `body` is the query after AS, as sent, and empty without one; `final` says that EMIT FINAL followed it, which
-    is append mode.
+    `columns` are empty where they come from a schema or from the body. `properties` have their canonical names and values, defaults set by SET
+    included. `body` is the query after AS, as sent, and empty without one; `final` says that EMIT FINAL followed it, which is append mode.
     """
 
     kind: str
@@ -165,15 +163,19 @@ class ResumeStatement:
 
 @dataclass(frozen=True, slots=True)
 class RestartStatement:
-    """ROLLBACK, RESET CHECKPOINT … KEEP DATA or REFRESH … FULL: another checkpoint of a query; `way` is ROLLBACK, RESET or REFRESH, with CASCADE
-    behind it where the queries that follow go along.
-    """
+    """Another checkpoint of a query; `way` is ROLLBACK, RESET (CHECKPOINT … KEEP DATA) or REFRESH (FULL). With `cascade` what follows goes along."""
 
     way: str
     name: str
+    cascade: bool = False
 
 
-# ------------------------------------------------------------------------------------------------------------- questions
+@dataclass(frozen=True, slots=True)
+class OnceStatement:
+    """INSERT INTO ONCE: a query that is run once into a source which another one fills; `body` as in CREATE … AS."""
+
+    name: str
+    body: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,6 +381,7 @@ SqlStatement = (
     | PauseStatement
     | ResumeStatement
     | RestartStatement
+    | OnceStatement
     | ShowStatement
     | ShowCreateStatement
     | DescribeStatement

@@ -37,6 +37,7 @@ from treaty.spark.runner.kafka_source import (
     require_topic,
 )
 from treaty.spark.runner.leftovers import LeftoverFiles
+from treaty.spark.runner.once_queries import run_once_queries
 from treaty.spark.runner.query_end import OUT, NewVersionError, work_off
 from treaty.spark.runner.row_order import ORDER, propagate_order
 from treaty.spark.runner.sinks import LAKES, TableSink, refuse_lost_checkpoint, require_format
@@ -302,6 +303,8 @@ class QueryStarter:
             skip=lambda one: run_part(one, TakeoverPart(reads_nothing=True)),
             fill=lambda one, folder: run_part(one, TakeoverPart(folder=folder), "available"),
         ).run(source)
+        if source.once:
+            run_once_queries(self, source, files)
 
     def _refuse_unready(self, source: Source, query: Incarnation) -> None:
         """Raise `SourceMissingError` while a query whose changes are followed has its rows to exchange: those that it has are not the ones to read."""

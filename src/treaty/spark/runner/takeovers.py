@@ -20,12 +20,12 @@ from treaty.spark.planner.trees import TreeNode, read_tree
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
 from treaty.spark.runner.decode_ledger import DecodeLedger
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
+from treaty.spark.runner.once_queries import NO_TABLE, OnceLedger, find_version
 from treaty.spark.runner.query_end import is_left
 from treaty.spark.runner.sinks import CHANGE_FEED
 from treaty.spark.runner.source_frames import UNKNOWN
 
 TAKEOVERS = "takeovers"
-NO_TABLE = -1
 NONE = "-"
 """What an offset log has for a source that has no offset."""
 
@@ -47,6 +47,11 @@ class QueryTakeover:
     skip: Callable[[Source], None]
     fill: Callable[[Source, str], None]
 
+    @property
+    def once(self) -> OnceLedger:
+        """Which queries that are run once the table has."""
+        return OnceLedger(self.spark, self.files, LakeTable(self.folder) if self.folder else None)
+
     def run(self, source: Source) -> None:
         """Do what the query of a source needs before it starts; nothing where it was done before, or is the first one."""
         query = source.query
@@ -56,6 +61,8 @@ class QueryTakeover:
         if self._is_done(number):
             return
         begins = bool(query.start) and not self._is_done(query.began)
+        if source.once and self.folder:
+            self.once.settle(source, self._find_version())
         after = self._find_carried_out(source, query.after)
         if begins:
             self._restore_former(source, after)
@@ -80,10 +87,7 @@ class QueryTakeover:
             self.files.write(name, str(self._find_version()))
 
     def _find_version(self) -> int:
-        if not self.folder or delta.schema(self.spark, LakeTable(self.folder)) is None:
-            return NO_TABLE  # a driver that is killed while it makes a table leaves a folder without one
-        table = delta.name(self.spark, LakeTable(self.folder))
-        return int(self.spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").collect()[0]["version"])
+        return find_version(self.spark, LakeTable(self.folder)) if self.folder else NO_TABLE
 
     # ---------------------------------------------------------------------------------------------------- without state
 
@@ -166,6 +170,7 @@ class QueryTakeover:
         folder = self.files.place(rows)
         over = _exchange_of(query.began)
         if delta.has_written(self.spark, LakeTable(self.folder), over):
+            self._note_exchanged(source, query)
             return  # what came since is read into the table, and not beside it
         self.fill(source, folder)
         filled = delta.read(self.spark, LakeTable(folder)) if self.files.has(rows) else None
@@ -175,8 +180,13 @@ class QueryTakeover:
         if source.kind == TABLE_KIND:
             options[CHANGE_FEED] = "true"  # of a table that is made here
         filled.write.format("delta").mode("overwrite").options(**options).save(self.folder)
+        self._note_exchanged(source, query)
         self.files.write(f"{TAKEOVERS}/{query.began}.done", "")
         self.files.remove(rows)
+
+    def _note_exchanged(self, source: Source, query: Incarnation) -> None:
+        if source.once:
+            self.once.note_exchanged(query.began, self._find_version())
 
     def _restore(self, source: Source, query: Incarnation) -> None:
         """Put the rows back that the table had before the query that is left had written any."""
@@ -189,6 +199,8 @@ class QueryTakeover:
             self.spark.sql(f"DELETE FROM {table}")  # noqa: S608 (the name is quoted)
         else:
             self.spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF {int(text)}")
+        if source.once:
+            self.once.note_restored(query.resumed, self._find_version(), int(text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def change_source(view: View, command: Command[ChangeSource], engine: SchemaEngi
     refuse_long_statement(request.statement, "/statement")
     if request.swap:
         return swap_sources(view, command, engine)
-    if request.restart:
+    if request.restart or request.cascade:
         return restart_query(view, command, engine)
     _refuse_bad_rows(stored, request)
     refuse_other_types(view, request.types)

@@ -8,6 +8,7 @@ from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.checkpoints.assessment import assess_change, describe_policy
 from treaty.core.handlers.metastore.checkpoints.followers import describe_followers, follow_exchange
 from treaty.core.handlers.metastore.checkpoints.incarnations import replaced_query, without_revisions
+from treaty.core.handlers.metastore.checkpoints.once_queries import add_once_query
 from treaty.core.handlers.metastore.definitions import BAD_COLUMNS, BAD_SUFFIX, refuse_bad_definition, types_in
 from treaty.core.handlers.metastore.names import refuse_bad_name, refuse_taken_source, source_exists, source_key
 from treaty.core.handlers.metastore.pins import refuse_dead_pin, register_parts
@@ -51,6 +52,8 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
         refuse_taken_source(view, defined.name)
         refuse_many_sources(view)
     _refuse_unfit_definition(view, command, key)
+    if request.once:
+        return add_once_query(view, command, engine)
     if request.assess:
         return assess_definition(view, command, engine, stored)
     stage = StagedView(view, command, engine, "create-source", request.dry_run)
@@ -173,7 +176,7 @@ def _as_assessed(stored: Source, source: Source) -> Source:
     query = source.query and stored.query and replace(stored.query, plan=source.query.plan)
     return replace(
         source, generation=stored.generation, query=query, desired=stored.desired, protected=stored.protected, former=stored.former,
-        author=stored.author, time=stored.time, extra=stored.extra,
+        author=stored.author, time=stored.time, once=stored.once, extra=stored.extra,
     )  # fmt: skip
 
 
@@ -209,7 +212,7 @@ def _as_replaced(view: View, command: Command[CreateSource], key: SourceKey, sto
     return replace(
         source, generation=stored.generation, query=query, previous=previous, desired=_find_state(stored, source),
         protected=stored.protected, former=stored.former, revision=stored.revision + 1, author=stored.author, time=stored.time,
-        changed_by=command.principal, changed=command.time, extra=stored.extra,
+        changed_by=command.principal, changed=command.time, once=stored.once, extra=stored.extra,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from treaty.core.access.source_permissions import on_source
 from treaty.core.access.statement_permissions import of_create_source
 from treaty.core.column_types.tokens import print_name
 from treaty.core.command import Command, Decision, StagedView
+from treaty.core.handlers.metastore.checkpoints.incarnations import begin_again, refuse_other_place
 from treaty.core.handlers.metastore.creation import describe_stored, refuse_many_sources
 from treaty.core.handlers.metastore.names import (
     find_dropped,
@@ -24,8 +25,8 @@ from treaty.core.handlers.metastore.types import refuse_replaced_types, refuse_u
 from treaty.core.messages.metastore import CreateSource, SourceDefinition, SourceStored, UndropSource
 from treaty.core.refusals import NotLatest, SourceExists, SourceNotFound
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import DroppedSource, Source, SourceRead
-from treaty.core.state.metastore.indexes import DROPPED_BY_ORIGIN, SOURCE_BY_ORIGIN
+from treaty.core.sources import CASCADE, CHANGES, EXCHANGES, DroppedSource, Source, SourceRead
+from treaty.core.state.metastore.indexes import DROPPED_BY_ORIGIN, SOURCE_BY_ORIGIN, reads_of
 from treaty.core.state.metastore.keys import DroppedKey, SourceKey
 from treaty.core.state.metastore.tables import DROPPED, SOURCE
 from treaty.core.state.rows import make_row, make_tombstone
@@ -55,15 +56,37 @@ def undrop_source(view: View, command: Command[UndropSource], engine: SchemaEngi
     if source.origin:
         _refuse_other_origin(view, gone)
     reads = read_again(view, command, gone)
+    exchanged = _find_exchanged(view, gone)
+    if exchanged:
+        refuse_other_place(source, f"the rows of {exchanged}, which it follows, were exchanged while it was dropped")
     refuse_unfit_place(view, command, key, None, source)
     for part in (source.key, source.value):
         refuse_dead_pin(view, part)
     stage = StagedView(view, command, engine, "undrop-source", command.request.dry_run)
-    back = _put_back(stage, key, _with_reads(source, reads))
+    source = _with_reads(source, reads)
+    back = _put_back(stage, key, begin_again(view, command, source, CASCADE) if exchanged else source)
     also = _put_bad_rows_back(stage, key, gone)
     stage.put(row for row in expired_rows(view, command.time) if (row.table, row.key) not in stage.made)
     rows = () if command.request.dry_run else stage.rows
-    return Decision(rows, describe_stored(back, created=True, also=also))
+    note = f"{back.name} reads all again: the rows of {exchanged} were exchanged while it was dropped"
+    return Decision(rows, describe_stored(back, created=True, also=also, notes=(note,) if exchanged else ()))
+
+
+def _find_exchanged(view: View, gone: DroppedSource) -> str:
+    """Return the name of a source that a dropped query followed, and whose rows are others since; empty where there is none.
+
+    Where the row of the source keeps too few former queries to be sure, they are taken to be others.
+    """
+    for read in reads_of(gone.source):
+        source = view.get(SOURCE, source_key(read.source))
+        if read.mode != CHANGES or source is None or source.query is None:
+            continue
+        queries = (source.query, *source.previous)
+        later = [one for one in queries if max(one.began, one.resumed) > gone.sequence]
+        is_exchanged = any(one.start in EXCHANGES and one.began > gone.sequence for one in later)
+        if is_exchanged or any(one.resumed > gone.sequence for one in later) or len(later) == len(queries) > 1:
+            return source.name
+    return ""
 
 
 def _refuse_unless_creator(command: Command[UndropSource], source: Source) -> None:

@@ -209,7 +209,7 @@ def _refuse_checkpoints_of_equal_start(stage: StagedView) -> None:
         for source in (row.value for row in stage.rows)
         if isinstance(source, Source)
         for query in (source.query, *source.previous)
-        if query is not None and max(query.began, query.resumed) == sequence and source.generation != sequence
+        if query is not None and max(query.began, query.resumed) == sequence
     )
     for name, count in begun.items():
         if count > 1:

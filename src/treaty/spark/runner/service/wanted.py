@@ -32,7 +32,7 @@ class WantedPart:
         source, query = self.source, self.source.query
         running = (query.began, query.plan) if query is not None else (source.columns,)
         upstreams = tuple((one.generation, one.revision, one.place, one.cluster) for one in self.upstreams)
-        place = (source.connector, source.cluster, source.place, source.key, source.value)
+        place = (source.connector, source.cluster, source.place, source.key, source.value, source.once)
         return (*running, *place, source.properties, upstreams)
 
 

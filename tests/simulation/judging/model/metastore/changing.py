@@ -35,7 +35,7 @@ def change_source(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
     refuse_unexpected(old, request.expected)
     if request.swap:
         return _swap(past, asking, request)
-    if request.restart:
+    if request.restart or request.cascade:
         return restart_query(past, asking, request)
     if old.origin and (request.columns or request.properties or request.key or request.value or request.rename):
         raise No(NotPermitted, "SOURCE_OF_BAD_ROWS")

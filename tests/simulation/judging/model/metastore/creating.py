@@ -18,6 +18,7 @@ from tests.simulation.judging.model.metastore.defining import (
 )
 from tests.simulation.judging.model.metastore.dropping import expired
 from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
+from tests.simulation.judging.model.metastore.once import run_once
 from tests.simulation.judging.model.metastore.placing import refuse_bad_place
 from tests.simulation.judging.model.metastore.restarting import with_followers, with_next_query
 from tests.simulation.judging.model.metastore.state import key_of, sources, streams_of_bad_rows
@@ -71,6 +72,8 @@ def create_source(past: Past, asking: Asking, request: m.CreateSource) -> Yes:
     types = types_in(past, definition.columns)
     reads = () if definition.query is None else definition.query.reads
     refuse_bad_reads(past, asking, key, reads)
+    if request.once:
+        return run_once(past, asking, request, key)
     given = ((definition.key, request.key_schema), (definition.value, request.value_schema))
     events, parts = register_parts(past, asking, given)
     now = past.then(events)
@@ -166,7 +169,7 @@ def _source(
     return replace(
         new, generation=old.generation, revision=old.revision + 1, author=old.author, time=old.time, origin=old.origin,
         desired=old.desired if plan is not None else new.desired, protected=old.protected, changed_by=asking.principal, changed=asking.time, query=old.query,
-        previous=old.previous, former=old.former,
+        previous=old.previous, former=old.former, once=old.once,
     )  # fmt: skip
 
 

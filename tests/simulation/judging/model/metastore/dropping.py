@@ -89,7 +89,7 @@ def drop_source(past: Past, asking: Asking, request: m.DropSource) -> Yes:
             sources(past)[one],
             asking.principal,
             asking.time,
-            digests_of_reads(past, one),
+            digests_of_reads(past, sources(past)[one]),
             digests_of_types(past, sources(past)[one]),
             past.sequence + 1,
             _generation_of(past, sources(past)[one].origin),

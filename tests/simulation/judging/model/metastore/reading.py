@@ -20,10 +20,9 @@ Leaf = tuple[list[str], list[str], sql_types.SqlType]
 PARTS = {"array": ("element",), "map": ("key", "value")}
 
 
-def digests_of_reads(past: Past, key: str) -> tuple[str, ...]:
+def digests_of_reads(past: Past, source: Source) -> tuple[str, ...]:
     """What each read of a query needs of its source, as a digest."""
-    query = sources(past)[key].query
-    reads = () if query is None else query.plan.reads
+    reads = () if source.query is None else source.query.plan.reads
     return tuple(_digest(past, sources(past)[read.source], read) for read in reads)
 
 

@@ -41,7 +41,7 @@ def with_next_query(past: Past, asking: Asking, request: m.CreateSource, key: st
     if rule and start == "BACKFILL":
         _refuse_other_rows(past, key, new, alone=request.on_change == "BACKFILL")
     query = Incarnation(began, old.query.revision + 1, plan, asking.principal, asking.time, start, after, resumed)
-    return replace(new, query=query, previous=_kept(past, asking, key))
+    return replace(new, query=query, previous=_kept(past, asking, old))
 
 
 def _meaning(plan: QueryPlan) -> QueryPlan:
@@ -54,7 +54,8 @@ def _find_obstacle(old: QueryPlan, new: QueryPlan) -> str:
     if _offsets(old) != _offsets(new):
         return "QUERY_SOURCES"
     other_key = {name.lower() for name in old.key} != {name.lower() for name in new.key}
-    return "QUERY_STATE" if old.fingerprint != new.fingerprint or other_key else ""
+    loses_open_groups = bool(old.fingerprint.plan) and (old.output_mode, new.output_mode) == ("append", "update")
+    return "QUERY_STATE" if old.fingerprint != new.fingerprint or other_key or loses_open_groups else ""
 
 
 def _offsets(plan: QueryPlan) -> list[tuple[str, int]]:
@@ -80,8 +81,8 @@ def _followers(past: Past, key: str) -> list[str]:
     return found
 
 
-def with_followers(past: Past, asking: Asking, key: str) -> list[SourceChanged]:
-    """All that follows an exchange of rows, at any distance, does as its own REFRESH would."""
+def with_followers(past: Past, asking: Asking, key: str, start: str = "CASCADE") -> list[SourceChanged]:
+    """All that follows an exchange of rows, or a RESET, at any distance, does as its own REFRESH or RESET would."""
     along: list[str] = []
     along += _followers(past, key)
     for one in along:
@@ -91,33 +92,34 @@ def with_followers(past: Past, asking: Asking, key: str) -> list[SourceChanged]:
             raise No(SourceUsed, "QUERY_READERS")
         if any(not may_source(asking.access, "register", one) for one in along):
             raise No(Forbidden, "RIGHTS")
-    if any(sources(past)[one].connector != "delta" for one in along):
+    if start == "CASCADE" and any(sources(past)[one].connector != "delta" for one in along):
         raise No(NotPermitted, "QUERY_PLACE")
-    return [
-        SourceChanged(one, _counted(asking, _again(past, asking, one, "CASCADE"), sources(past)[one])) for one in along
-    ]
+    return [SourceChanged(one, _counted(asking, _again(past, asking, one, start), sources(past)[one])) for one in along]
 
 
 def _again(past: Past, asking: Asking, key: str, start: str) -> Source:
-    old = sources(past)[key]
+    return over_again(past, asking, sources(past)[key], start)
+
+
+def over_again(past: Past, asking: Asking, old: Source, start: str) -> Source:
+    """A source with its query on a checkpoint that begins with this commit."""
     assert old.query is not None
     query = Incarnation(
         past.sequence + 1, old.query.revision + 1, old.query.plan, asking.principal, asking.time, start, old.query.began
     )  # fmt: skip
-    return replace(old, query=query, previous=_kept(past, asking, key))
+    return replace(old, query=query, previous=_kept(past, asking, old))
 
 
 def _counted(asking: Asking, new: Source, old: Source) -> Source:
     return replace(new, revision=old.revision + 1, changed_by=asking.principal, changed=asking.time)
 
 
-def _kept(past: Past, asking: Asking, key: str) -> tuple[Incarnation, ...]:
+def _kept(past: Past, asking: Asking, old: Source) -> tuple[Incarnation, ...]:
     """The present query is a former one now; each is kept for a while after it was replaced."""
-    old = sources(past)[key]
     assert old.query is not None
     was = FormerDefinition(
         old.statement, old.columns, old.key, old.value, old.connector, old.cluster, old.place, old.timestamp, old.properties,
-        old.comment, digests_of_reads(past, key),
+        old.comment, digests_of_reads(past, old),
     )  # fmt: skip
     kept, newer = [replace(old.query, definition=was)], old.query
     for one in old.previous:
@@ -131,10 +133,10 @@ def _kept(past: Past, asking: Asking, key: str) -> tuple[Incarnation, ...]:
 def restart_query(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
     """ROLLBACK, RESET and REFRESH: nothing else is changed beside it."""
     key, old = source_named(past, request.name)
-    way, _, cascade = request.restart.partition(" ")
-    if way not in {"ROLLBACK", "RESET", "REFRESH"} or cascade not in {"", "CASCADE"} or (way == "RESET" and cascade):
+    way, cascade = request.restart, request.cascade
+    if way not in {"ROLLBACK", "RESET", "REFRESH"}:
         raise No(InvalidSource, "QUERY_RESTART")
-    alone = m.ChangeSource(request.name, request.statement, restart=request.restart, kind=request.kind)
+    alone = m.ChangeSource(request.name, request.statement, restart=way, kind=request.kind, cascade=cascade)
     if replace(request, expected=None, dry_run=False) != alone:
         raise No(InvalidSource, "RESTART_ALONE")
     if old.query is None:
@@ -147,7 +149,8 @@ def restart_query(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
         new = _again(past, asking, key, {"RESET": "RESET", "REFRESH": "BACKFILL"}[way])
     new = _counted(asking, new, old)
     assert new.query is not None
-    along = with_followers(past, asking, key) if cascade and new.query.began != old.query.began else []
+    start = "RESET" if way == "RESET" else "CASCADE"
+    along = with_followers(past, asking, key, start) if cascade and new.query.began != old.query.began else []
     events = () if request.dry_run else (SourceChanged(key, new), *along, *expired(past, asking))
     return Yes(events, m.SourceStored(new.name, new.kind, new.generation, new.revision, replaced=True))
 
@@ -177,7 +180,7 @@ def _rolled_back(past: Past, asking: Asking, key: str, old: Source, *, alone: bo
         last, revision=old.query.revision + 1, plan=replace(last.plan, reads=reads), author=asking.principal, time=asking.time,
         resumed=past.sequence + 1 if other else old.query.resumed, definition=None,
     )  # fmt: skip
-    previous = tuple(one for one in _kept(past, asking, key) if one != last)
+    previous = tuple(one for one in _kept(past, asking, old) if one != last)
     new = replace(
         old, statement=was.statement, columns=was.columns, key=was.key, value=was.value, timestamp=was.timestamp,
         properties=was.properties, comment=was.comment, types=types, query=query, previous=previous,

@@ -9,13 +9,14 @@ from tests.simulation.judging.model.metastore.dropping import expired, is_expire
 from tests.simulation.judging.model.metastore.names import refuse_taken
 from tests.simulation.judging.model.metastore.placing import refuse_bad_place
 from tests.simulation.judging.model.metastore.reading import read_again, refuse_other_meanings
+from tests.simulation.judging.model.metastore.restarting import over_again
 from tests.simulation.judging.model.metastore.state import dropped, key_of, sources, streams_of_bad_rows
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rights import of_create_source, on_source, refuse_unless_allowed
 from treaty.core import limits
 from treaty.core.messages import metastore as m
-from treaty.core.refusals import NotLatest, SourceExists, SourceNotFound, TooLarge
+from treaty.core.refusals import NotLatest, NotPermitted, SourceExists, SourceNotFound, TooLarge
 from treaty.core.sources import DroppedSource, Source
 
 
@@ -42,11 +43,16 @@ def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
     if old.origin:
         _refuse_unlike_origin(past, kept)
     reads = read_again(past, asking, kept)
+    starts_over = any(read.mode == "changes" and _has_other_rows(past, read.source, kept) for read in reads)
+    if starts_over and old.connector != "delta":
+        raise No(NotPermitted, "QUERY_PLACE")
     refuse_bad_place(past, key, None, old)
     refuse_dead_pins(past, old)
     new = _again(past, asking, old)
     if new.query is not None:
         new = replace(new, query=replace(new.query, plan=replace(new.query.plan, reads=reads)))
+    if starts_over:
+        new = over_again(past, asking, new, "CASCADE")
     events: list[Event] = [SourceChanged(key, new), DroppedChanged(key, None)]
     if bad is not None:
         refuse_unless_allowed(asking, request, on_source("register")(m.DropSource(bad)))
@@ -61,6 +67,18 @@ def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
     if request.dry_run:
         return Yes((), answer)
     return Yes((*events, *expired(past, asking, taken={key, *([bad] if bad else [])})), answer)
+
+
+def _has_other_rows(past: Past, key: str, kept: DroppedSource) -> bool:
+    """Whether all rows of a source were exchanged since another one was dropped, as far as its former queries say."""
+    query, previous = sources(past)[key].query, sources(past)[key].previous
+    if query is None:
+        return False
+    ages = [one.began > kept.sequence or one.resumed > kept.sequence for one in (query, *previous)]
+    for one in (query, *previous):
+        if one.resumed > kept.sequence or (one.began > kept.sequence and one.start in {"BACKFILL", "CASCADE"}):
+            return True
+    return len(ages) > 1 and all(ages)
 
 
 def _refuse_unlike_origin(past: Past, kept: DroppedSource) -> None:

@@ -119,7 +119,6 @@ def _refuse_runners_of_one_commit(past: Past, first: int) -> None:
     checkpoints = [
         key
         for key, source in sources(past).items()
-        if source.generation <= first
         for one in (source.query, *source.previous)
         if one is not None and (one.began > first or one.resumed > first)
     ]

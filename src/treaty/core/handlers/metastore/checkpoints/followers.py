@@ -1,4 +1,4 @@
-"""Chains: queries that follow the changes of a table whose rows are all exchanged read all again too, in the same commit."""
+"""Chains: queries that follow a source whose rows are all exchanged, or read again, read all again too, in the same commit."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ from treaty.core.handlers.metastore.checkpoints.incarnations import (
     refuse_readers,
 )
 from treaty.core.refusals import TooLarge
-from treaty.core.sources import CASCADE, Source
+from treaty.core.sources import CASCADE, RESET, Source
 from treaty.core.state.metastore.indexes import SOURCE_BY_READ
 from treaty.core.state.metastore.keys import SourceKey
 from treaty.core.state.metastore.tables import SOURCE
@@ -23,12 +23,12 @@ from treaty.core.state.view import View
 
 
 def follow_exchange(
-    view: View, command: Command[Any], key: SourceKey, operation: str, path: str
+    view: View, command: Command[Any], key: SourceKey, operation: str, path: str, *, start: str = CASCADE
 ) -> Mapping[SourceKey, Source]:
     """Return the rows of all queries that follow a source, directly or through others, with a checkpoint that begins with all rows.
 
-    Nearest first. Raises `SourceUsed` where the caller may not see one of them, `Forbidden` where they may not register it, and
-    `NotPermitted` for one whose rows can't be exchanged.
+    Nearest first. With `start` RESET they keep their rows, else these are exchanged. Raises `SourceUsed` where the caller may not see one of
+    them, `Forbidden` where they may not register it, and `NotPermitted` for one whose rows can't be exchanged.
     """
     followers = _list_followers(view, key)
     access = command.access
@@ -39,21 +39,24 @@ def follow_exchange(
         refuse_unless_met(
             access, command.principal, [on_source("register", one.name, path) for one in followers], operation
         )
-    for source in followers.values():
+    for source in followers.values() if start == CASCADE else ():
         refuse_other_place(source)
     by = {"changed_by": command.principal, "changed": command.time}
     return {
-        one: replace(begin_again(view, command, source, CASCADE), revision=source.revision + 1, **by)  # type: ignore[arg-type]  # a text and a number
+        one: replace(begin_again(view, command, source, start), revision=source.revision + 1, **by)  # type: ignore[arg-type]  # a text and a number
         for one, source in followers.items()
     }
 
 
 def describe_followers(rows: Mapping[SourceKey, Source]) -> tuple[str, ...]:
     """Return a note about each query that goes along."""
-    return tuple(
-        f"{source.name} goes along: it reads all again once the rows before it are exchanged"
-        for source in rows.values()
-    )
+    return tuple(f"{source.name} goes along: it {_describe_start(source)}" for source in rows.values())
+
+
+def _describe_start(source: Source) -> str:
+    if source.query is not None and source.query.start == RESET:
+        return "reads from the beginning again, and keeps its rows"
+    return "reads all again once the rows before it are exchanged"
 
 
 def _list_followers(view: View, key: SourceKey) -> dict[SourceKey, Source]:

@@ -84,6 +84,11 @@ def _list_state_changes(old: QueryPlan, new: QueryPlan) -> list[str]:
     reasons = []
     if old.fingerprint != new.fingerprint:
         reasons = _list_part_changes(old, new)
+    modes = (old.output_mode, new.output_mode)
+    if old.fingerprint != StateFingerprint() and modes == ("append", "update"):
+        reasons.append(
+            "the rows of groups: once they are over → at each change; those of groups that are open now would be lost"
+        )
     keys = [sorted(map(key_of_name, plan.key)) for plan in (old, new)]
     if keys[0] != keys[1]:
         names = [", ".join(plan.key) or "none" for plan in (old, new)]
@@ -188,15 +193,17 @@ def refuse_backfill(view: View, access: Access | None, key: SourceKey, source: S
         raise refuse_readers(view, access, key, readers, ways)
 
 
-def refuse_other_place(source: Source) -> None:
-    """Raise `NotPermitted` where rows that are written can't be exchanged for others."""
+def refuse_other_place(source: Source, why: str = "") -> None:
+    """Raise `NotPermitted` where rows that are written can't be exchanged for others; `why` they would have to be."""
     if source.connector != DELTA:
         raise NotPermitted.of(
             "QUERY_PLACE",
-            f"{source.name} writes to {source.connector}, where rows that are written can't be exchanged for others",
+            f"{source.name} writes to {source.connector}, where rows that are written can't be exchanged for others{why and f'; {why}'}",
             path="/definition/connector",
             old=source.connector,
-            allowed="CONNECTOR = 'delta'; ON_CHANGE = 'empty'; or a source of another name",
+            allowed="CREATE of a source of another name, with the same query"
+            if why
+            else "CONNECTOR = 'delta'; ON_CHANGE = 'empty'; or a source of another name",
         )
 
 

@@ -41,7 +41,9 @@ def restart_query(view: View, command: Command[ChangeSource], engine: SchemaEngi
             "QUERY_RESTART", f"'{request.restart[:100]}' is no way to restart a query", path="/restart", new=request.restart,
             allowed=f"one of {', '.join(RESTARTS)}",
         )  # fmt: skip
-    alone = ChangeSource(request.name, request.statement, kind=request.kind, restart=request.restart)
+    alone = ChangeSource(
+        request.name, request.statement, kind=request.kind, restart=request.restart, cascade=request.cascade
+    )
     if replace(request, expected=None, dry_run=False) != alone:
         raise InvalidSource.of(
             "RESTART_ALONE", "A query is restarted by a change of its own", path="/restart", new=request.restart,
@@ -57,8 +59,9 @@ def restart_query(view: View, command: Command[ChangeSource], engine: SchemaEngi
     stage = StagedView(view, command, engine, "change-source", request.dry_run)
     stage.put((make_row(SOURCE, key, source),))
     along: Mapping[SourceKey, Source] = {}
-    if is_cascade(request) and source.query is not None and source.query.began != stored.query.began:
-        along = follow_exchange(view, command, key, "change-source", "/restart")
+    if request.cascade and source.query is not None and source.query.began != stored.query.began:
+        start = RESET if request.restart == RESET else CASCADE
+        along = follow_exchange(view, command, key, "change-source", "/cascade", start=start)
     stage.put(make_row(SOURCE, one, row) for one, row in along.items())
     stage.put(expired_rows(view, command.time))
     answer = replace(_describe(source), notes=describe_followers(along))
@@ -76,15 +79,10 @@ def _refresh(view: View, command: Command[ChangeSource], key: SourceKey, stored:
 
 def _refuse_exchange(view: View, command: Command[ChangeSource], key: SourceKey, stored: Source) -> None:
     """Raise the refusal of rows that can't be exchanged; what follows them goes along where the change says so."""
-    if is_cascade(command.request):
+    if command.request.cascade:
         refuse_other_place(stored)
     else:
         refuse_backfill(view, command.access, key, stored)
-
-
-def is_cascade(request: ChangeSource) -> bool:
-    """Return whether what follows a source reads all again too."""
-    return request.restart.endswith(f" {CASCADE}")
 
 
 def _roll_back(view: View, command: Command[ChangeSource], key: SourceKey, stored: Source) -> Source:
@@ -167,8 +165,6 @@ RESTARTS: Mapping[str, Callable[[View, Command[ChangeSource], SourceKey, Source]
     ROLLBACK: _roll_back,
     RESET: _reset,
     REFRESH: _refresh,
-    f"{ROLLBACK} {CASCADE}": _roll_back,
-    f"{REFRESH} {CASCADE}": _refresh,
 }
 """What a change of this name makes of a source."""
 
