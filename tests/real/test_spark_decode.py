@@ -24,6 +24,7 @@ from treaty.plan.avro.planner import compose
 from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.spark import DecodePlan, Names, decode, engine_of, explain, from_registry, make_plan, to_registry
+from treaty.spark.decode import check_frames
 from treaty.spark.engines.avro import read_avro_part
 from treaty.spark.explain import find_missing_limits
 from treaty.spark.frames import SPREAD_FROM
@@ -94,7 +95,21 @@ def both(frame: DataFrame, plan: DecodePlan) -> list[Any]:
     second = decode(frame, replace(plan, engine="fastavro"), names=names)
     rows = first.orderBy("at").collect()
     assert rows == second.orderBy("at").collect()
+    compare_fields(frame, plan, rows)
     return rows
+
+
+def compare_fields(frame: DataFrame, plan: DecodePlan, rows: list[Any]) -> None:
+    """See that fields that are taken one by one are those of the records, and that bad rows have the same codes."""
+    checked = check_frames(frame, plan, schema_id="id")
+    if checked is None:
+        return
+    taken = F.struct(*(one.alias(name) for name, one in checked.fields.items())).alias("record")
+    codes = (checked.code.alias("code"), checked.claimed_id.alias("claimed"), F.col("id").alias("number"))
+    for row, other in zip(rows, checked.frame.select("at", taken, *codes).orderBy("at").collect(), strict=True):
+        error = row["error"] or {"code": None, "schema_id": None}
+        assert (other["code"], other["claimed"], other["number"]) == (error["code"], error["schema_id"], row["id"])
+        assert other["record"] == row["record"] if row["record"] else set(other["record"]) == {None}
 
 
 def test_good_rows_are_what_fastavro_makes_of_them(spark: SparkSession, registry: Connection) -> None:

@@ -19,8 +19,8 @@ from treaty.plan.strictness import find_twins, refuse_part, refuse_twins
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.avro import SPARK_AVRO
 from treaty.spark.engines.documents import SPARK_JSON
-from treaty.spark.engines.engine import DecodeEngine
-from treaty.spark.engines.method_size import is_split, leave_whole_stage
+from treaty.spark.engines.engine import DECODED, DecodeEngine
+from treaty.spark.engines.method_size import is_split, is_wide, leave_whole_stage
 from treaty.spark.engines.workers import PYTHON_WORKERS
 from treaty.spark.frames import (
     has_exact_names,
@@ -45,7 +45,7 @@ ENGINES: Mapping[tuple[str, str], DecodeEngine] = {
 }
 """Decode engines by format and name; those of plug-ins are read by Python workers."""
 ERROR_TYPE = "STRUCT<code: STRING, message: STRING, schema_id: INT, payload: BINARY>"
-RECORD, CODE, MESSAGE = "_treaty_record", "_treaty_code", "_treaty_said"
+RECORD, CODE, MESSAGE, CLAIMED = "_treaty_record", "_treaty_code", "_treaty_said", "_treaty_claimed"
 FLATTENED = "_treaty_flattened"
 """A record until its fields are columns: the frame may have a column called as records are."""
 FRAME, HEADLESS = "_treaty_frame", "_treaty_headless"
@@ -145,6 +145,63 @@ def decode(
         return result.select("*", *fields).drop(names.record)
     other_columns = [F.col(quote_name(name)) for name in result.columns if name != names.record]
     return result.select(*other_columns, *fields)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFrames:
+    """Rows whose frames are read: why a row is bad (null for a good one), the schema id that a bad frame names, and what a good row has in each field.
+
+    Fields of a bad row are null.
+    """
+
+    frame: DataFrame
+    code: Column
+    claimed_id: Column
+    fields: Mapping[str, Column]
+
+
+def check_frames(
+    frame: DataFrame,
+    plan: DecodePlan,
+    *,
+    column: str = "value",
+    headers: str = "headers",
+    part: str = "value",
+    schema_id: str = "",
+) -> CheckedFrames | None:
+    """Decode for a caller that takes fields, leaves bad rows out and wants to know their codes alone; None where only `decode` can do that.
+
+    No record is put together of which the fields are taken at once, and no error is described. `schema_id` is the name of a column of ids.
+    Raises `PlanError` for a column that holds no bytes.
+    """
+    refuse_part(part)
+    require_frames(frame, column)
+    plan = fit_to_names(plan, frame.sparkSession)
+    engine = ENGINES.get((plan.format, plan.engine), PYTHON_WORKERS)
+    read = engine.find_fields(plan) if plan.columns and not plan.types else None
+    if read is None:
+        return None
+    names = [name for name, _ in plan.columns]
+    source, raw = _add_frame_columns(frame, frame.columns, plan, _FrameColumns(column, column, headers, part))
+    raw = engine.decode(raw, plan, source.column)
+    good, value = engine.is_good(plan), F.col(source.column)
+    choose = _choose_apart if is_split(plan, len(frame.columns), len(names), bool(schema_id)) else F.when
+    checked = raw.select(
+        *(F.col(quote_name(name)) for name in frame.columns),
+        DECODED,
+        choose(good, None).otherwise(_make_code(plan, source, engine)).alias(CODE),
+        choose(good, None).otherwise(F.when(has_magic(value), read_claimed_id(value))).alias(CLAIMED),
+        *([read_frame_id(value).alias(schema_id)] if schema_id else []),
+    )
+    take = _choose_apart if is_wide(len(names)) else F.when
+    fields = {name: take(F.col(CODE).isNull(), read(name)) for name in names}
+    return CheckedFrames(checked, F.col(CODE), F.col(CLAIMED), fields)
+
+
+def list_fields(frame: DataFrame, record: str) -> dict[str, Column]:
+    """Return the fields of a record that was decoded, by their names."""
+    names: list[str] = frame.schema[record].dataType.fieldNames()  # type: ignore[attr-defined]  # a record is a struct
+    return {name: F.col(f"{record}.{quote_name(name)}") for name in names}
 
 
 def _count_added(names: Names) -> int:

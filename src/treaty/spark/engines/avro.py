@@ -19,7 +19,7 @@ from treaty.plan.avro.logical import WALLS
 from treaty.plan.avro.sealed import SealedSchemas, seal_schemas
 from treaty.plan.format_plans import AvroFormatPlan, CutUnion, FieldRepair, RepairedRecord
 from treaty.plan.value import DecodePlan
-from treaty.spark.engines.engine import DECODED, SECRET, DecodeEngine, barrier, join_conditions
+from treaty.spark.engines.engine import DECODED, SECRET, DecodeEngine, FieldReader, barrier, join_conditions
 from treaty.spark.engines.texts import find_wrong_text, find_wrong_text_apart
 from treaty.spark.engines.unfit_values import name_unfit
 from treaty.spark.engines.wide_decimals import find_wide_number, has_wide_decimals
@@ -384,4 +384,13 @@ def _is_well_formed(plan: DecodePlan, value: Column) -> Column:
     return lost & ~_is_unfit(plan, value) & _has_tail(plan, decode_envelope(plan, value, json.dumps(reader)))
 
 
-SPARK_AVRO = DecodeEngine(_decode, _is_good, _read_record, _find_code, _find_message, _is_well_formed)
+def _find_fields(plan: DecodePlan) -> FieldReader | None:
+    """What reads a field out of its envelope. None where the record is put together anew."""
+    recipe, types = read_avro_part(fit_plan(plan)), dict(plan.engine_columns)
+    if recipe.layouts or recipe.cuts:
+        return None
+    record, has_wide = F.col(DECODED)[recipe.whole], has_wide_decimals(recipe.reader_text)
+    return lambda name: record[name].try_cast(types[name]) if has_wide else record[name]
+
+
+SPARK_AVRO = DecodeEngine(_decode, _is_good, _read_record, _find_code, _find_message, _is_well_formed, _find_fields)

@@ -15,6 +15,10 @@ SECRET = secrets.token_bytes(32)
 """A random key of this process. The end marker of a row depends on it, so that no record can contain the marker."""
 
 
+FieldReader = Callable[[str], Column]
+"""From the name of a field to what it holds."""
+
+
 @dataclass(frozen=True, slots=True)
 class DecodeEngine:
     """How payloads are read.
@@ -25,6 +29,7 @@ class DecodeEngine:
     - ``find_code(plan, value)``: the code of a row of a known id that is no record.
     - ``is_well_formed(plan, value)``: whether such a row is well formed, of ids that the reader takes some values of; None where `find_code` says that too.
     - ``find_message(plan, value)``: a sentence about such a row, or null where its code says it all.
+    - ``find_fields(plan)``: what reads a field of the record of a good row, by its name, without making the whole record; None where that has to be made.
     """
 
     decode: Callable[[DataFrame, DecodePlan, str], DataFrame]
@@ -33,6 +38,7 @@ class DecodeEngine:
     find_code: Callable[[DecodePlan, Column], Column]
     find_message: Callable[[DecodePlan, Column], Column] | None = None
     is_well_formed: Callable[[DecodePlan, Column], Column] | None = None
+    find_fields: Callable[[DecodePlan], FieldReader | None] = lambda _: None
 
 
 def barrier(decoded: Column) -> Column:

@@ -43,6 +43,11 @@ def is_split(plan: DecodePlan, columns: int, flat: int = 0, added: int = 0) -> b
     return _estimate(plan, columns, added) + flat * FLAT_BYTES > FUSED_BYTES
 
 
+def is_wide(fields: int) -> bool:
+    """Whether the fields of a record, each taken by itself, are too many for a step within whole-stage code."""
+    return fields * FLAT_BYTES > JUDGED_BYTES
+
+
 def _estimate(plan: DecodePlan, columns: int, added: int) -> int:
     size = JUDGED_BYTES + columns * COLUMN_BYTES + added * ADDED_BYTES
     size += SPREAD_BYTES * (len(plan.known_schemas) > SPREAD_FROM) + REASONS_BYTES * bool(plan.rejected)

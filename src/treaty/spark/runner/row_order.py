@@ -29,8 +29,10 @@ PLACES: Mapping[str, str] = {
     "_schema_id": ID,
 }
 """The parts of a record that pseudo-columns show, by their names."""
-RECORD_PARTS = frozenset(("key", ORDER, *PLACES.values()))
-"""All parts of a record but its value."""
+WHY = "_treaty_why"
+"""Why a record is bad, with a sentence."""
+RECORD_PARTS = frozenset(("key", ORDER, WHY, *PLACES.values()))
+"""All parts of a record but its value, and what is said of a bad one."""
 NUMBERED = "_treaty_numbered"
 DELETED = "_treaty_deleted"
 """Whether a change of a table deletes the row of its key."""

@@ -23,7 +23,7 @@ from treaty.plan.decode_plans import make_plan
 from treaty.plan.options import DecodeChoices
 from treaty.plan.rows import CODES, Names
 from treaty.plan.value import DecodePlan
-from treaty.spark.decode import ERROR_TYPE, decode
+from treaty.spark.decode import ERROR_TYPE, check_frames, decode, list_fields
 from treaty.spark.lake import iceberg
 from treaty.spark.lake.table import LakeTable, is_missing
 from treaty.spark.planner.pseudo_columns import list_pseudo_columns
@@ -52,6 +52,7 @@ from treaty.spark.runner.row_order import (
     PLACES,
     RECORD_PARTS,
     RECORDS,
+    WHY,
     RecordFrame,
     keep_last,
     list_pseudo_parts,
@@ -61,7 +62,7 @@ from treaty.spark.runner.row_order import (
 )
 from treaty.spark.runner.sinks import require_format
 
-CORRUPT, LINE, BAD, WHY = "_treaty_corrupt", "_treaty_line", "_treaty_bad", "_treaty_why"
+CORRUPT, LINE, BAD = "_treaty_corrupt", "_treaty_line", "_treaty_bad"
 NO_LINE = "the line is no JSON object with the columns of the source"
 BAD_OF = "bad_"
 """Bad rows are counted under this and their code."""
@@ -286,17 +287,25 @@ class SourceOpener:
     ) -> RecordFrame:
         records = records.drop(*(RECORD_PARTS - used))
         frame = records.where(F.col("value").isNotNull()) if source.kind == STREAM else records
-        sides: list[str] = []
-        for side, part in (("key", source.key), ("value", source.value)):
-            if part is not None and part.pin is not None:
-                names = _names(side) if ID in used else replace(_names(side), schema_id="")
-                frame = decode(frame, self._plan(source, side, part), column=side, names=names, part=side)
-                sides.append(_names(side).error)
-        selected = [_select(frame, one, source).cast(one.type).alias(one.name) for one in columns]
+        fields: dict[str, Mapping[str, Column]] = {}
         code, why = F.lit(None).cast("string"), F.lit(None).cast(ERROR_TYPE)
-        for error in reversed(sides):
-            code = F.coalesce(_find_code(error, counts_unknown=self.counts_unknown), code)
-            why = F.when(F.col(f"{error}.code").isNotNull(), F.col(error)).otherwise(why)
+        for side, part in (("key", source.key), ("value", source.value)):
+            if part is None or part.pin is None:
+                continue
+            plan, id_name = self._plan(source, side, part), ID if side == "value" and ID in used else ""
+            checked = None
+            if side == "value" and WHY not in used:  # then a code and the fields are enough
+                checked = check_frames(frame, plan, column=side, part=side, schema_id=id_name)
+            if checked is None:
+                names = Names(f"_treaty_{side}", f"_treaty_{side}_error", id_name)
+                frame = decode(frame, plan, column=side, names=names, part=side)
+                fields[side] = list_fields(frame, names.record)
+                own, number = F.col(f"{names.error}.code"), F.col(f"{names.error}.schema_id")
+                why = F.coalesce(why, F.col(names.error))
+            else:
+                frame, fields[side], own, number = checked.frame, checked.fields, checked.code, checked.claimed_id
+            code = F.coalesce(code, _find_code(own, number, counts_unknown=self.counts_unknown))
+        selected = [_select(fields.get(one.role, {}), one, source).cast(one.type).alias(one.name) for one in columns]
         pseudo = {name: place for name, place in PLACES.items() if place in frame.columns}
         if source.key is not None and source.key.pin is None and source.key.format == "KAFKA":
             code, why = refuse_other_key(source, code, why)
@@ -345,19 +354,13 @@ def expand_columns(registry: Registry, source: Source) -> tuple[SourceColumn, ..
     )
 
 
-def _names(side: str) -> Names:
-    schema_id = ID if side == "value" else ""
-    return Names(f"_treaty_{side}", f"_treaty_{side}_error", schema_id)
-
-
-def _find_code(error: str, *, counts_unknown: bool) -> Column:
+def _find_code(code: Column, claimed_id: Column, *, counts_unknown: bool) -> Column:
     """The code of a bad row, null for a good one. An id that the plan does not know ends the batch at first: it may be registered, and
     the batch is run again then.
     """
-    code = F.col(f"{error}.code")
     if counts_unknown:
         return code
-    known = F.col(f"{error}.schema_id").cast("string")  # null where a frame names its schema otherwise
+    known = claimed_id.cast("string")  # null where a frame names its schema otherwise
     text = F.concat(F.lit(f"{UNKNOWN} "), F.coalesce(known, F.lit("of another form")))
     return F.when(code == "UNKNOWN_ID", F.raise_error(text).cast("string")).otherwise(code)
 
@@ -368,7 +371,7 @@ def count_rows() -> tuple[Column, ...]:
     return F.count(F.lit(1)).alias("rows"), F.count(F.col(BAD)).alias("bad"), *by_code
 
 
-def _select(frame: DataFrame, column: SourceColumn, source: Source) -> Column:
+def _select(fields: Mapping[str, Column], column: SourceColumn, source: Source) -> Column:
     if column.role == "header":
         if not column.header:
             return F.col("headers")
@@ -377,8 +380,6 @@ def _select(frame: DataFrame, column: SourceColumn, source: Source) -> Column:
     part = source.key if column.role == "key" else source.value
     if part is not None and part.pin is None and part.format == "KAFKA":
         return F.expr(key_reader(source, column.type))
-    record = _names(column.role).record
-    fields = frame.schema[record].dataType.fieldNames()  # type: ignore[attr-defined]  # a record is a struct
     by_key = {lower_name(one): one for one in fields}
     named = column.name if column.name in fields else by_key.get(lower_name(column.name), "")
     if not named and len(fields) > 1:
@@ -386,4 +387,4 @@ def _select(frame: DataFrame, column: SourceColumn, source: Source) -> Column:
             f"{source.name} has a column {column.name}, and the schema that it is bound to has {', '.join(fields)}"
         )
         raise SourceNotRunnableError(f"{message}: CREATE OR REPLACE takes the columns of the schema")
-    return F.col(f"{record}.{print_name(named or fields[0])}")  # a schema that is no record has one field
+    return fields[named or next(iter(fields))]  # a schema that is no record has one field

@@ -33,9 +33,9 @@ from treaty.spark.runner.replays.readers import QueryReader, append_result, chec
 from treaty.spark.runner.replays.replay_log import ReplayLog
 from treaty.spark.runner.replays.row_places import BEFORE, ENTRY, UNREAD, locate_rows
 from treaty.spark.runner.replays.row_trials import RowGroup, find_failed_rows
-from treaty.spark.runner.row_order import RecordFrame
+from treaty.spark.runner.row_order import WHY, RecordFrame
 from treaty.spark.runner.service.failures import is_of_rows
-from treaty.spark.runner.source_frames import BAD, WHY, SourceOpener, expand_columns
+from treaty.spark.runner.source_frames import BAD, SourceOpener, expand_columns
 
 READER, PLACE, OUTCOME = "reader", "place", "outcome"
 BAD_STILL, GOOD, APPENDED, HAD, EARLIER, WAITS, REFUSED, FAILS = (
