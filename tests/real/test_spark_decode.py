@@ -92,17 +92,15 @@ def both(frame: DataFrame, plan: DecodePlan) -> list[Any]:
     """The rows of the first engine, after seeing that the second one has the same."""
     names = Names(schema_id="id", version="version", subject="subject")
     first = decode(frame, plan, names=names)
-    second = decode(frame, replace(plan, engine="fastavro"), names=names)
     rows = first.orderBy("at").collect()
-    assert rows == second.orderBy("at").collect()
+    assert rows == decode(frame, replace(plan, engine="fastavro"), names=names).orderBy("at").collect()
     compare_fields(frame, plan, rows)
     return rows
 
 
 def compare_fields(frame: DataFrame, plan: DecodePlan, rows: list[Any]) -> None:
     """See that fields that are taken one by one are those of the records, and that bad rows have the same codes."""
-    checked = check_frames(frame, plan, schema_id="id")
-    if checked is None:
+    if (checked := check_frames(frame, plan, schema_id="id")) is None:
         return
     taken = F.struct(*(one.alias(name) for name, one in checked.fields.items())).alias("record")
     codes = (checked.code.alias("code"), checked.claimed_id.alias("claimed"), F.col("id").alias("number"))

@@ -385,7 +385,7 @@ def _is_well_formed(plan: DecodePlan, value: Column) -> Column:
 
 
 def _find_fields(plan: DecodePlan) -> FieldReader | None:
-    """What reads a field out of its envelope. None where the record is put together anew."""
+    """What reads a field out of its envelope. None where the record is made of parts of it."""
     recipe, types = read_avro_part(fit_plan(plan)), dict(plan.engine_columns)
     if recipe.layouts or recipe.cuts:
         return None
