@@ -17,7 +17,7 @@ from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import find_formats
 from treaty.web.index.lookup import IndexFile
 from treaty.web.index.storage import open_for_writing
-from treaty.web.index.update import IndexUpdate
+from treaty.web.index.update import IndexUpdate, Steps
 
 NAMES = ("id", "carrier", "e-mail", "mail_to", "größe", "zip")
 TYPES = ("string", "int", "long")
@@ -44,16 +44,22 @@ def new_bench() -> Bench:
 
 def bring_up_to_date(path: Path, it: Bench) -> int:
     """Bring an index up to date; returns how many schemas were read for it."""
-    connection, read = open_for_writing(path), 0
-    steps, contents = IndexUpdate(connection, it.tables).run(), None
+    connection = open_for_writing(path)
+    try:
+        return run_steps(IndexUpdate(connection, it.tables).run())
+    finally:
+        connection.close()
+
+
+def run_steps(steps: Steps) -> int:
+    """Do all the work of an update; returns how many schemas were read for it."""
+    read, contents = 0, None
     try:
         while True:
             work = next(steps) if contents is None else steps.send(contents)
             contents, read = work.do(), read + 1
     except StopIteration:
         return read
-    finally:
-        connection.close()
 
 
 def find(path: Path, text: str, access: Access | None = None, after: int = -1, limit: int = 100) -> EntriesFound:

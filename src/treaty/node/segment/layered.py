@@ -60,6 +60,7 @@ class LayeredTables:
 
     def _stand_on(self, base: "Segment | None", position: Position, over: DictTables | None = None) -> None:
         self._base = base
+        self._base_sequence = -1 if base is None else position.sequence
         self._over = DictTables() if over is None else over
         self._covered: dict[str, set[Key]] = {}
         """Keys of the base, by table, whose rows are gone or lie in `_over`."""
@@ -159,6 +160,15 @@ class LayeredTables:
     def changed(self) -> int:
         """Rows that have changed since the segment was built, and were not put back."""
         return self._over.size + sum(map(len, self._covered.values()))
+
+    @property
+    def base_sequence(self) -> int:
+        """The sequence of the segment that these tables stand on; -1 without one."""
+        return self._base_sequence
+
+    def changed_keys(self, table: Table[K, Any]) -> set[K]:
+        """Return the keys of rows that have changed since the segment, but for those that came after it and are gone again."""
+        return {*self._covered.get(table.name, ()), *self._over.keys(table)}
 
     @property
     def size(self) -> int:

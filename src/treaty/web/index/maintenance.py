@@ -13,9 +13,10 @@ from pathlib import Path
 from treaty.core.limits import LOOP_BYTES
 from treaty.core.state.state_tables import SCHEMA
 from treaty.core.state.view import Tables
+from treaty.node.segment.layered import LayeredTables
 from treaty.web.index.extraction import SchemaContents
 from treaty.web.index.storage import open_for_writing, remove_index
-from treaty.web.index.update import IndexUpdate, count_schemas, stamp_of
+from treaty.web.index.update import ChangedSubjects, IndexUpdate, count_schemas, stamp_of
 
 log = logging.getLogger("treaty.web")
 
@@ -45,6 +46,7 @@ class IndexMaintainer:
         self._tables = tables
         self._is_ready = is_ready
         self._build = build
+        self._changes = ChangedSubjects(tables) if isinstance(tables, LayeredTables) else None
 
     async def run(self) -> None:
         """Bring the index up to date, for ever."""
@@ -103,7 +105,9 @@ class IndexMaintainer:
 
     async def _update(self, connection: sqlite3.Connection) -> float:
         """Bring the index up to date; returns the seconds of work that took."""
-        steps = IndexUpdate(connection, self._tables).run()
+        changed = None if self._changes is None else self._changes.find(stamp_of(connection)[1])
+        update = IndexUpdate(connection, self._tables, changed)
+        steps = update.run()
         spent, begun = 0.0, time.perf_counter()
         contents: SchemaContents | None = None
         try:
@@ -116,6 +120,8 @@ class IndexMaintainer:
                     await asyncio.sleep(took * PAUSE)
                     begun = time.perf_counter()
         except StopIteration:
+            if self._changes is not None:
+                self._changes.settle(update.put)
             return spent + time.perf_counter() - begun
         finally:
             connection.rollback()

@@ -1,10 +1,11 @@
 """Bringing an index up to date with the tables of a node, in small steps.
 
 What has not changed is not read again: of each subject the index keeps a mark of its versions, and a schema never changes.
+Where the tables know which subjects have changed, only these are looked at.
 """
 
 import sqlite3
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -17,17 +18,22 @@ from treaty.core.names import Subject
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.commit import Position
 from treaty.core.state.metastore.tables import SOURCE
-from treaty.core.state.state_tables import SCHEMA, SUBJECT, VERSION_BY_NUMBER, NumberEntry, SchemaKey
+from treaty.core.state.state_tables import SCHEMA, SUBJECT, VERSION, VERSION_BY_NUMBER, NumberEntry, SchemaKey
 from treaty.core.state.values import SubjectValue
 from treaty.core.state.view import ALL_KEYS, Tables, after, subject_span
+from treaty.node.segment.layered import LayeredTables
 from treaty.web.index.entries import as_indexed, text_to_read
 from treaty.web.index.extraction import SchemaContents, extract
 from treaty.web.index.storage import as_token, is_of_format
 
 PAGE = 200
 """Subjects that are looked at before the tables may change."""
+FOLLOWED = 20_000
+"""Subjects that an update looks at alone; where more have changed since the segment it looks at all."""
 SHOWN = ("live", "soft")
 """States of versions that the index has."""
+FOUND = "SELECT id, mark, private FROM subject WHERE context = ? AND name = ?"
+LISTED = "SELECT context, name FROM subject WHERE (context, name) > (?, ?) ORDER BY context, name LIMIT ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,32 +59,46 @@ Steps = Generator[ExtractionWork, SchemaContents, None]
 class IndexUpdate:
     """One update of an index, in one transaction."""
 
-    def __init__(self, connection: sqlite3.Connection, tables: Tables) -> None:
-        """Read what the index has."""
+    def __init__(
+        self, connection: sqlite3.Connection, tables: Tables, changed: Collection[Subject] | None = None
+    ) -> None:
+        """Look at the subjects that have changed; at all of them where these are not known."""
         self._do = connection.execute
         self._connection = connection
         self._tables = tables
+        self._changed = changed
         self._parts: set[str] = set()
         """Names of fields that the index has, as far as this update met them."""
-        self._known = {
-            Subject(context, name): (number, mark)
-            for number, context, name, mark in self._do("SELECT id, context, name, mark FROM subject")
-        }
+        self.put: set[Subject] = set()
+        """Subjects whose rows this update has written."""
 
     def run(self) -> Steps:
         """Bring the index to the position at which this begins; what comes later is for another update."""
         position = self._tables.position
-        if stamp_of(self._connection)[0] != position.identity.hex():
+        is_cleared = stamp_of(self._connection)[0] != position.identity.hex()
+        if is_cleared:
             self._clear()
-        seen: set[Subject] = set()
-        for subject in self._subjects():
-            seen.add(subject)
-            yield from self._put_subject(subject)
-        for gone in self._known.keys() - seen:
-            self._remove(self._known[gone][0], gone)
+        if self._changed is None or is_cleared:
+            yield from self._put_all()
+        else:
+            for subject in self._changed:
+                yield from self._put_subject(subject)
+                self._remove_if_gone(subject)
         put_sources(self._connection, self._tables)
         put_stamp(self._connection, position)
         self._connection.commit()
+
+    def _put_all(self) -> Steps:
+        for subject in self._subjects():
+            yield from self._put_subject(subject)
+        after_subject = ("", "")
+        while True:  # some at a time, since the walk goes on after a pause
+            page = self._do(LISTED, (*after_subject, PAGE)).fetchall()
+            for context, name in page:
+                self._remove_if_gone(Subject(context, name))
+            if len(page) < PAGE:
+                return
+            after_subject = page[-1]
 
     def _clear(self) -> None:
         for table in ("subject", "schema", "version", "part", "source", "tag"):
@@ -86,7 +106,6 @@ class IndexUpdate:
         self._do("INSERT INTO posting (posting) VALUES ('delete-all')")
         for table in ("subject_like", "part_like"):
             self._do(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")  # noqa: S608
-        self._known = {}
         self._forget_readable()
 
     def _forget_readable(self) -> None:
@@ -112,9 +131,10 @@ class IndexUpdate:
         if row is None:
             return
         mark = mark_of(row, entries)
-        known = self._known.get(subject)
-        if known is not None and known[1] == mark:
+        indexed = self._find_subject(subject)
+        if indexed is not None and indexed[1] == mark:
             return
+        self.put.add(subject)
         number = self._name_subject(subject, row, mark)
         self._do("DELETE FROM version WHERE subject = ?", (number,))
         versions = [(key, value) for key, value in rows_of(self._tables, iter(entries))]
@@ -126,24 +146,33 @@ class IndexUpdate:
                 values = (schema, number, value.number, value.state, is_latest)
                 self._do("INSERT OR REPLACE INTO version VALUES (?, ?, ?, ?, ?)", values)
 
+    def _find_subject(self, subject: Subject) -> tuple[int, int, bool] | None:
+        """Return the number of a subject in the index, its mark, and whether it is private there; None without it."""
+        row: tuple[int, int, bool] | None = self._do(FOUND, subject).fetchone()
+        return row
+
     def _name_subject(self, subject: Subject, row: SubjectValue, mark: int) -> int:
         """Put the row of a subject, and return its number."""
-        known = self._known.get(subject)
-        if known is not None:
-            if (row.private,) != self._do("SELECT private FROM subject WHERE id = ?", (known[0],)).fetchone():
+        indexed = self._find_subject(subject)
+        if indexed is not None:
+            if row.private != indexed[2]:
                 self._forget_readable()
             self._do(
                 "UPDATE subject SET private = ?, origin = ?, mark = ? WHERE id = ?",
-                (row.private, row.origin, mark, known[0]),
+                (row.private, row.origin, mark, indexed[0]),
             )
-            return int(known[0])
+            return indexed[0]
         values = (*subject, row.private, row.origin, mark)
         inserted = self._do("INSERT INTO subject (context, name, private, origin, mark) VALUES (?, ?, ?, ?, ?)", values)
         number = int(inserted.lastrowid or 0)
         self._do("INSERT INTO subject_like (rowid, name) VALUES (?, ?)", (number, subject.name))
         return number
 
-    def _remove(self, number: int, subject: Subject) -> None:
+    def _remove_if_gone(self, subject: Subject) -> None:
+        indexed = None if self._tables.has(SUBJECT, subject) else self._find_subject(subject)
+        if indexed is None:
+            return
+        number = indexed[0]
         self._forget_readable()
         self._do("DELETE FROM version WHERE subject = ?", (number,))
         self._do("DELETE FROM subject WHERE id = ?", (number,))
@@ -152,9 +181,9 @@ class IndexUpdate:
     # ------------------------------------------------------------------------------------------------------- schemas
 
     def _put_schema(self, context: str, schema_id: int) -> Generator[ExtractionWork, SchemaContents, int | None]:
-        known = self._do("SELECT id FROM schema WHERE context = ? AND number = ?", (context, schema_id)).fetchone()
-        if known is not None:
-            return int(known[0])
+        indexed = self._do("SELECT id FROM schema WHERE context = ? AND number = ?", (context, schema_id)).fetchone()
+        if indexed is not None:
+            return int(indexed[0])
         row = self._tables.get(SCHEMA, SchemaKey(context, schema_id))
         text = None if row is None else text_to_read(self._tables, context, row)
         if row is None or text is None:
@@ -174,6 +203,35 @@ class IndexUpdate:
             if added is not None:
                 self._do("INSERT INTO part_like (rowid, name) VALUES (?, ?)", (added[0], name))
         return number
+
+
+class ChangedSubjects:
+    """The subjects that have changed since the segment on which tables stand, for one update of an index after the other."""
+
+    def __init__(self, tables: LayeredTables) -> None:
+        """Know nothing yet."""
+        self._tables = tables
+        self._followed: set[Subject] | None = None
+        """Subjects that came into the index after the segment, which the tables don't name once they are gone; None: not known."""
+        self._next: set[Subject] | None = None
+        """What is followed once the update that was asked for is done."""
+
+    def find(self, sequence: int) -> set[Subject] | None:
+        """Return the subjects that may have changed since an index was brought to a sequence; None where that is not known."""
+        base, self._next = self._tables.base_sequence, None
+        if base < 0:
+            return None
+        changed = self._tables.changed_keys(SUBJECT)
+        changed |= {Subject(key.context, key.subject) for key in self._tables.changed_keys(VERSION)}
+        followed = set[Subject]() if sequence == base else self._followed
+        self._next = changed | (followed or set())
+        is_known = followed is not None and sequence >= base and len(self._next) <= FOLLOWED
+        return self._next if is_known else None
+
+    def settle(self, put: set[Subject]) -> None:
+        """Follow what the update that was asked for has put as well: it is done."""
+        followed = None if self._next is None else self._next | put
+        self._followed = followed if followed is not None and len(followed) <= FOLLOWED else None
 
 
 def mark_of(row: SubjectValue, entries: list[NumberEntry]) -> int:
@@ -206,8 +264,8 @@ def subjects_stamp(connection: sqlite3.Connection) -> str:
 
 def stamp_of(connection: sqlite3.Connection) -> tuple[str, int]:
     """Return the identity of the log, in hex, and the sequence that an index is of; empty and -1 for a new one."""
-    found: dict[str, Any] = dict(connection.execute("SELECT name, value FROM meta").fetchall())
-    return found.get("identity", ""), int(found.get("sequence", -1))
+    members: dict[str, Any] = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+    return members.get("identity", ""), int(members.get("sequence", -1))
 
 
 def count_schemas(path: Path, identity: bytes) -> int:
