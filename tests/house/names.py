@@ -79,6 +79,7 @@ PLAIN_ROOMS = frozenset(
         "node",
         "plan",
         "testing",
+        "web",
         "wire",
     }
 )

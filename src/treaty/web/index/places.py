@@ -48,10 +48,10 @@ class _PlaceQuery(NamedTuple):
 class VersionPlaces:
     """The places of the versions that fit a plan."""
 
-    def __init__(self, connection: sqlite3.Connection, plan: SearchPlan, most: int) -> None:
-        """Choose what the query begins with. At most `most` rows are passed over."""
+    def __init__(self, connection: sqlite3.Connection, plan: SearchPlan, row_limit: int) -> None:
+        """Choose what the query begins with. At most `row_limit` rows are passed over."""
         self._connection = connection
-        self._most = most
+        self._most = row_limit
         self._values: dict[str, Any] = {"match": " AND ".join(plan.match)}
         query = self._choose(plan)
         joined = "".join(f" CROSS JOIN {name} ON {name}.id = version.{name}" for name in self._joined(plan))

@@ -184,10 +184,10 @@ def _find_subjects(connection: sqlite3.Connection, value: str) -> SubjectNames:
     return SubjectNames(likes[1], _few(connection.execute(NAMED, (*likes, FEW + 1)), FEW))
 
 
-def _few(rows: sqlite3.Cursor, most: int) -> tuple[int, ...] | None:
+def _few(rows: sqlite3.Cursor, limit: int) -> tuple[int, ...] | None:
     """Return numbers; None where there are more than so many."""
     numbers = tuple(chain.from_iterable(rows.fetchall()))
-    return numbers if len(numbers) <= most else None
+    return numbers if len(numbers) <= limit else None
 
 
 def find_parts(connection: sqlite3.Connection, pattern: str, readable: ReadableSubjects) -> tuple[list[str], bool]:

@@ -47,8 +47,8 @@ class ReadableSubjects:
             answers = [self.known[number] for number in numbers]
         return [*compress(places, answers)]
 
-    def list_few(self, most: int) -> tuple[int, ...] | None:
-        """Return all subjects that may be read; None where more than `most` may be, or that is not known yet.
+    def list_few(self, limit: int) -> tuple[int, ...] | None:
+        """Return all subjects that may be read; None where more than `limit` may be, or that is not known yet.
 
         Each call finds out about LEARNED more subjects, so that a caller who may read few of very many does not wait for all at once.
         """
@@ -59,7 +59,7 @@ class ReadableSubjects:
         first = self.known.find(UNKNOWN, 1)
         if first >= 0:
             self.learn(range(first, min(first + LEARNED, highest + 1)))
-        if self.known.count(YES) > most or self.known.find(UNKNOWN, 1) >= 0:
+        if self.known.count(YES) > limit or self.known.find(UNKNOWN, 1) >= 0:
             return None
         numbers, at = list[int](), self.known.find(YES)
         while at >= 0:

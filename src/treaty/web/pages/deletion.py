@@ -68,14 +68,14 @@ async def find_users(
     versions: set[tuple[str, int]] = set()
     hidden: set[int] = set()
     for version in going:
-        asked = ReferencedBy(subject, version.number, deleted=is_permanent)
-        found = await request.ask_or_none(asked, Refusal)
-        for schema_id in (found.ids if found else ())[:ROWS]:
+        references_request = ReferencedBy(subject, version.number, deleted=is_permanent)
+        referenced = await request.ask_or_none(references_request, Refusal)
+        for schema_id in (referenced.ids if referenced else ())[:ROWS]:
             place = UsesOf(schema_id, Subject(subject.context, ""), visible="all" if is_permanent else "live")
             uses = await request.ask_or_none(place, NotFound)
-            seen = uses.uses if uses else ()
-            versions.update(one for one in seen if not (is_whole and subject_of(one[0]) == subject))
-            hidden.update(() if seen else (schema_id,))
+            places = uses.uses if uses else ()
+            versions.update(one for one in places if not (is_whole and subject_of(one[0]) == subject))
+            hidden.update(() if places else (schema_id,))
     sources = await list_pinned_sources(request, subject)
     if not is_whole:
         ids = {version.schema_id for version in going}

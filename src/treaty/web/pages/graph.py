@@ -58,11 +58,11 @@ class GraphSearch:
         key = f"{subject}@{number}"
         if direction in {"down", "both"}:
             version = await self.request.ask_or_none(GetVersion(subject, number, deleted=True, exact=True), Refusal)
-            for one in version.references if version else ():
-                self.edges.add((key, self.reach(subject.sibling(one.subject), one.version, "down")))
+            for reference in version.references if version else ():
+                self.edges.add((key, self.reach(subject.sibling(reference.subject), reference.version, "down")))
         if direction in {"up", "both"}:
-            found = await self.request.ask_or_none(ReferencedBy(subject, number, deleted=True), Refusal)
-            for schema_id in found.ids if found else ():
+            referenced = await self.request.ask_or_none(ReferencedBy(subject, number, deleted=True), Refusal)
+            for schema_id in referenced.ids if referenced else ():
                 uses = await self.request.ask_or_none(UsesOf(schema_id, Subject(subject.context, "")), NotFound)
                 for name, other in (uses.uses if uses else ())[:USES]:
                     self.edges.add((self.reach(subject_of(name), other, "up"), key))
@@ -85,15 +85,15 @@ async def find_references(request: PageRequest, subject: Subject, number: int) -
 
 async def find_readers(request: PageRequest, name: str) -> ReferenceGraph:
     """Return what a source needs, and all that needs it, further and further."""
-    found = await request.ask(ListDependents(name, "SOURCE", recursive=True))
+    dependents = await request.ask(ListDependents(name, "SOURCE", recursive=True))
     search = GraphSearch(request)
     search.add(_source_node("SOURCE", name))
-    for one in found.upstreams:
-        search.add(_source_node(one.kind, one.name))
-        search.edges.add((_key(name), _key(one.name)))
-    for one in found.dependents:
-        search.add(_source_node(one.kind, one.name))
-        search.edges.add((_key(one.name), _key(one.needs)))
+    for upstream in dependents.upstreams:
+        search.add(_source_node(upstream.kind, upstream.name))
+        search.edges.add((_key(name), _key(upstream.name)))
+    for upstream in dependents.dependents:
+        search.add(_source_node(upstream.kind, upstream.name))
+        search.edges.add((_key(upstream.name), _key(upstream.needs)))
     return search.result()
 
 
@@ -116,7 +116,7 @@ async def show_graph(request: PageRequest) -> WebPage:
         title = request.raw("source")
         graph, root = await find_readers(request, title), title.lower()
     elif request.raw("subject"):
-        number = request.number("version", -1, least=-1)
+        number = request.number("version", -1, lowest=-1)
         version = await request.ask(GetVersion(request.subject("subject"), number, deleted=True))
         title = version.subject
         graph, root = await find_references(request, subject_of(title), version.number), f"{title}@{version.number}"

@@ -127,9 +127,9 @@ def _order(column: Mapping[str, int], ways: Mapping[tuple[str, str], Sequence[st
             near[right].append(left)
     for sweep in range(SWEEPS):
         place = {key: number / max(1, len(one)) for one in order for number, key in enumerate(one)}
-        for one in order if sweep % 2 == 0 else reversed(order):
-            one.sort(key=lambda key: (_middle(near[key], place, place[key]), key))
-            place |= {key: number / max(1, len(one)) for number, key in enumerate(one)}
+        for keys in order if sweep % 2 == 0 else reversed(order):
+            keys.sort(key=lambda key: (_middle(near[key], place, place[key]), key))
+            place |= {key: number / max(1, len(keys)) for number, key in enumerate(keys)}
     return order
 
 

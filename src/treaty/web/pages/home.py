@@ -62,7 +62,7 @@ def _print_capped(number: int, *, more: bool) -> str:
 
 async def show_changes(request: PageRequest) -> WebPage:
     """Show the latest changes of some days, a page at a time: new schemas, and sources and queries as they were changed last."""
-    days = request.number("days", 0, most=DAYS_MOST)
+    days = request.number("days", 0, highest=DAYS_MOST)
     since = round(request.server.clock() * 1000) - days * DAY if days else 0
     latest = await list_latest(request, CHANGES, before=read_place(request), since=since)
     values = {

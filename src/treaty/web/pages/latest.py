@@ -80,13 +80,18 @@ class IdSearch:
         self.left -= 1
         if self.left % 20 == 0:
             await asyncio.sleep(0)
-        found = await self.request.ask_or_none(GetSchema(schema_id, Subject(context, "")), NotFound, Denied)
-        if found is None or not found.subject:
+        registered = await self.request.ask_or_none(GetSchema(schema_id, Subject(context, "")), NotFound, Denied)
+        if registered is None or not registered.subject:
             return None
-        link = link_to("schema", subject=found.subject, version=found.number)
-        compare = link_to("compare", right=f"{found.subject}@{found.number}") if found.number > 1 else ""
+        link = link_to("schema", subject=registered.subject, version=registered.number)
+        compare = link_to("compare", right=f"{registered.subject}@{registered.number}") if registered.number > 1 else ""
         return LatestChange(
-            found.time, "version", found.subject, f"version {found.number}, {found.format}", link, compare
+            registered.time,
+            "version",
+            registered.subject,
+            f"version {registered.number}, {registered.format}",
+            link,
+            compare,
         )
 
     async def walk(self, context: str, highest: int, before: ChangePlace | None) -> AsyncIterator[LatestChange]:
@@ -110,16 +115,16 @@ class IdSearch:
 
 
 async def list_latest(
-    request: PageRequest, most: int, *, before: ChangePlace | None = None, since: int = 0
+    request: PageRequest, limit: int, *, before: ChangePlace | None = None, since: int = 0
 ) -> LatestChanges:
     """Return the latest changes that the viewer may see, newest first: those after a place, and not older than `since`."""
-    search = IdSearch(request, most + SKIPPED)
+    search = IdSearch(request, limit + SKIPPED)
     walks = [search.walk(context, highest, before) for context, highest in await _highest_ids(request)]
     waiting = [(change, walk) for walk in walks if (change := await anext(walk, None)) is not None]
     sources = [one for one in await _changed_sources(request) if one.is_after(before)]
     sources.sort(key=lambda one: (-one.time, one.name), reverse=True)
     changes: list[LatestChange] = []
-    while len(changes) <= most and (waiting or sources):
+    while len(changes) <= limit and (waiting or sources):
         place = min(range(len(waiting)), key=lambda at: (-waiting[at][0].time, waiting[at][0].name), default=-1)
         if place < 0 or (sources and not sources[-1].is_after(waiting[place][0].place)):
             change = sources.pop()
@@ -130,8 +135,8 @@ async def list_latest(
         if change.time < since:
             break
         changes.append(change)
-    is_cut = len(changes) > most or (search.left <= 0 and bool(changes))
-    return LatestChanges(changes[:most], changes[:most][-1].place if is_cut else None)
+    is_cut = len(changes) > limit or (search.left <= 0 and bool(changes))
+    return LatestChanges(changes[:limit], changes[:limit][-1].place if is_cut else None)
 
 
 async def _highest_ids(request: PageRequest) -> list[tuple[str, int]]:

@@ -137,13 +137,13 @@ class PageRequest:
         """A member of the query as it is: the names of subjects may begin and end with blanks."""
         return self.query.get(name, "")
 
-    def number(self, name: str, default: int, least: int = 0, most: int = 2**31 - 1) -> int:
+    def number(self, name: str, default: int, lowest: int = 0, highest: int = 2**31 - 1) -> int:
         """A whole number of the query within its bounds; raises `PageError`."""
         text = self.text(name)
         if not text:
             return default
-        if not (is_number(text.removeprefix("-")) and least <= int(text) <= most):
-            raise PageError(400, f"{name} = {text[:50]!r} is no number from {least:,} to {most:,}")
+        if not (is_number(text.removeprefix("-")) and lowest <= int(text) <= highest):
+            raise PageError(400, f"{name} = {text[:50]!r} is no number from {lowest:,} to {highest:,}")
         return int(text)
 
     def subject(self, name: str = "name") -> Subject:
@@ -189,10 +189,12 @@ def local_page(text: str) -> str:
     return text if _LOCAL.fullmatch(text) and not text.startswith(("login", "logout")) else ""
 
 
-def show_login(wanted: str, methods: Sequence[str], *, status: int = 200, user: str = "", reason: str = "") -> WebPage:
-    """Show the form for a name and a password, or a token; `wanted` is the page to which it leads."""
+def show_login(
+    target_page: str, methods: Sequence[str], *, status: int = 200, user: str = "", reason: str = ""
+) -> WebPage:
+    """Show the form for a name and a password, or a token; `target_page` is the page to which it leads."""
     values = {
-        "wanted": local_page(wanted),
+        "wanted": local_page(target_page),
         "methods": methods,
         "user": user[:200],
         "failure": reason.removeprefix("Unauthorized: "),

@@ -42,7 +42,7 @@ class SchemaDisplay:
 
 async def find_version(request: PageRequest) -> VersionFound:
     """Return the version that the address names; without a number it is the latest. Raises `NotFound`, `PageError`."""
-    number = request.number("version", -1, least=-1)
+    number = request.number("version", -1, lowest=-1)
     return await request.ask(GetVersion(request.subject("subject"), number, deleted=True, find_tags=("*",)))
 
 
@@ -87,17 +87,17 @@ async def show_schema(request: PageRequest) -> WebPage | PageMoved:
 
 async def _find_place(request: PageRequest) -> PageMoved:
     """Lead from an id or a guid to a version that has it."""
-    found: SchemaFound
+    schema_found: SchemaFound
     if request.text("guid"):
-        found = await request.ask(GetGuid(request.text("guid").lower()))
+        schema_found = await request.ask(GetGuid(request.text("guid").lower()))
     elif request.text("id"):
         place = Subject(request.text("context") or ".", "")
-        found = await request.ask(GetSchema(request.number("id", 0, least=1), place))
+        schema_found = await request.ask(GetSchema(request.number("id", 0, lowest=1), place))
     else:
         raise PageError(400, "the address of this page names no schema", "begin with Subjects, or give an id or a guid")
-    if not found.subject:
+    if not schema_found.subject:
         raise PageError(404, "no subject that you may read has this schema")
-    return PageMoved(link_to("schema", subject=found.subject, version=found.number))
+    return PageMoved(link_to("schema", subject=schema_found.subject, version=schema_found.number))
 
 
 async def _view(request: PageRequest, version: VersionFound) -> SchemaDisplay:
@@ -120,9 +120,9 @@ async def _view(request: PageRequest, version: VersionFound) -> SchemaDisplay:
 
 async def _resolve(request: PageRequest, version: VersionFound) -> tuple[ResolvedSchema | None, str]:
     """Return the text with what it refers to; the reason where the viewer may not read that, or it is gone."""
-    known: KnownSchemas = {}
+    known_schemas: KnownSchemas = {}
     try:
-        return await resolve_schema(request.registry, request.call, version, known), ""
+        return await resolve_schema(request.registry, request.call, version, known_schemas), ""
     except Refusal as reason:
         return None, f"a reference of this schema can't be followed: {reason}"
 

@@ -77,8 +77,8 @@ def hit_link(hit: Any) -> str:
 def group_facets(text: str, facets: Iterable[Any]) -> dict[str, list[tuple[Any, str]]]:
     """Return the counts by facet, each with the address of the search that it narrows."""
     groups: dict[str, list[tuple[Any, str]]] = {}
-    for one in facets:
-        word = print_value(one.value)
-        narrower = text if f"{one.facet}:{word}" in text.split() else f"{text} {one.facet}:{word}"
-        groups.setdefault(one.facet, []).append((one, link_to("search", q=narrower)))
+    for facet in facets:
+        word = print_value(facet.value)
+        narrower = text if f"{facet.facet}:{word}" in text.split() else f"{text} {facet.facet}:{word}"
+        groups.setdefault(facet.facet, []).append((facet, link_to("search", q=narrower)))
     return groups

@@ -110,13 +110,13 @@ async def show_sources(request: PageRequest) -> WebPage:
     kind, queries = request.text("kind").upper(), bool(request.text("queries"))
     if kind not in KINDS:
         raise PageError(400, f"kind = {kind[:50]!r} is neither STREAM nor TABLE")
-    found = await request.ask(ListSources(kind, queries=queries, after=request.raw("after"), limit=ROWS))
+    listed = await request.ask(ListSources(kind, queries=queries, after=request.raw("after"), limit=ROWS))
     dropped = await request.ask_or_none(ListDropped(limit=ROWS), Refusal)
     members = {"kind": kind, "queries": "1" if queries else ""}
     values = {
-        "sources": found.sources,
+        "sources": listed.sources,
         "dropped": dropped.sources if dropped and not request.raw("after") else (),
-        "next_page": link_to("sources", **members, after=found.last) if found.last else "",
+        "next_page": link_to("sources", **members, after=listed.last) if listed.last else "",
         "filter": members,
     }
     return WebPage("sources.html", "Sources", values, "sources")
@@ -125,13 +125,13 @@ async def show_sources(request: PageRequest) -> WebPage:
 async def show_source(request: PageRequest) -> WebPage:
     """Show a source: its columns, its query, what it reads and who reads it, its statement."""
     name = request.raw("name")
-    found = await request.ask(DescribeSource(name))
-    source = found.source
+    described = await request.ask(DescribeSource(name))
+    source = described.source
     dependents = await request.ask_or_none(ListDependents(name, "SOURCE", recursive=True), Refusal)
     values = {
         "source": source,
-        "readers": found.readers,
-        "hidden_readers": found.hidden_readers,
+        "readers": described.readers,
+        "hidden_readers": described.hidden_readers,
         "dependents": dependents.dependents if dependents else (),
         "upstreams": [(one, link_to_use(one.kind, one.name)) for one in (dependents.upstreams if dependents else ())],
         "statement": show_text("SQL", source.statement, mark_all_unseen),
@@ -147,7 +147,7 @@ async def show_source(request: PageRequest) -> WebPage:
             if (one.effect, one.depth) == ("goes along", 1)
         ],
         "revisions": [(one, show_text("SQL", one.plan.body, mark_all_unseen)) for one in list_revisions(source)],
-        "column_readers": await find_column_readers(request, [found]),
+        "column_readers": await find_column_readers(request, [described]),
         "may_pause": request.viewer.may_source("pause", key_of_name(source.name)),
     }
     return WebPage("source.html", source.name, values, "sources")
@@ -168,12 +168,12 @@ async def _find_pinned_number(request: PageRequest, part: SourcePart) -> int:
 
 async def show_types(request: PageRequest) -> WebPage:
     """Show a page of named types."""
-    found = await request.ask(ListTypes(after=request.raw("after"), limit=ROWS))
-    values = {"types": found.types, "next_page": link_to("types", after=found.last) if found.last else ""}
+    listed = await request.ask(ListTypes(after=request.raw("after"), limit=ROWS))
+    values = {"types": listed.types, "next_page": link_to("types", after=listed.last) if listed.last else ""}
     return WebPage("types.html", "Types", values, "types")
 
 
 async def show_type(request: PageRequest) -> WebPage:
     """Show a named type and who uses it."""
-    found = await request.ask(DescribeType(request.raw("name")))
-    return WebPage("type.html", found.type.name, {"found": found, "type": found.type}, "types")
+    described = await request.ask(DescribeType(request.raw("name")))
+    return WebPage("type.html", described.type.name, {"found": described, "type": described.type}, "types")

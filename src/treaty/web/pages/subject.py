@@ -119,16 +119,16 @@ async def own_config(request: PageRequest, scope: Scope) -> Config:
 
 
 async def _topics(request: PageRequest, subject: Subject) -> Any:
-    found = await request.ask_or_none(ListAssociations(OfSubject(subject), limit=ROWS), Refusal)
-    return found.associations if found else ()
+    answer = await request.ask_or_none(ListAssociations(OfSubject(subject), limit=ROWS), Refusal)
+    return answer.associations if answer else ()
 
 
 async def list_users(request: PageRequest, version: VersionFound) -> list[tuple[str, int]]:
     """Return the subjects whose schemas refer to a version, with the number of the version that does."""
     subject = subject_of(version.subject)
-    found = await request.ask_or_none(ReferencedBy(subject, version.number, deleted=version.deleted), Refusal)
+    answer = await request.ask_or_none(ReferencedBy(subject, version.number, deleted=version.deleted), Refusal)
     users: list[tuple[str, int]] = []
-    for schema_id in (found.ids if found else ())[:USERS]:
+    for schema_id in (answer.ids if answer else ())[:USERS]:
         uses = await request.ask_or_none(UsesOf(schema_id, Subject(subject.context, "")), NotFound)
         users += uses.uses if uses else ()
     return sorted(set(users))[:USERS]
@@ -136,10 +136,10 @@ async def list_users(request: PageRequest, version: VersionFound) -> list[tuple[
 
 async def list_pinned_sources(request: PageRequest, subject: Subject) -> list[Source]:
     """Return the sources whose keys or values are read and written with a version of a subject."""
-    found = await request.ask_or_none(ListSources(limit=SOURCES), Refusal)
+    answer = await request.ask_or_none(ListSources(limit=SOURCES), Refusal)
     return [
         one
-        for one in (found.sources if found else ())
+        for one in (answer.sources if answer else ())
         if any(pin_place(part) == subject for part in (one.key, one.value))
     ]
 

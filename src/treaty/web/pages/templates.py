@@ -44,17 +44,17 @@ def mark_all_unseen(markup: str) -> Markup:
     return Markup(_UNSEEN.sub(lambda match: mark_unseen(match[0]), markup))  # noqa: S704 (escaped by its maker)
 
 
-def short_name(text: str, most: int = NAME_CHARACTERS) -> Markup:
+def short_name(text: str, limit: int = NAME_CHARACTERS) -> Markup:
     """Return a name for a list: cut, with what is not visible shown."""
-    return show_unseen(text if len(text) <= most else f"{text[:most]}…")
+    return show_unseen(text if len(text) <= limit else f"{text[:limit]}…")
 
 
-def cut_text(text: str, most: int = 2_000) -> Markup:
+def cut_text(text: str, limit: int = 2_000) -> Markup:
     """Return a longer text, cut, with how much is left out."""
-    if len(text) <= most:
+    if len(text) <= limit:
         return show_unseen(text)
-    return show_unseen(text[:most]) + Markup(' <span class="quiet">… and {} more characters</span>').format(
-        f"{len(text) - most:,}"
+    return show_unseen(text[:limit]) + Markup(' <span class="quiet">… and {} more characters</span>').format(
+        f"{len(text) - limit:,}"
     )
 
 
@@ -109,7 +109,7 @@ def join_classes(*names: str | Iterable[str]) -> str:
 @cache
 def environment() -> Environment:
     """The environment of all templates: everything is escaped, and a missing value is an error."""
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
@@ -117,12 +117,12 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {
+    templates.filters |= {
         "name": short_name,
         "cut": cut_text,
         "when": print_time,
         "count": print_count,
         "unseen": show_unseen,
     }
-    made.globals |= {"link": link_to, "static": static_path, "plural": plural, "classes": join_classes}
-    return made
+    templates.globals |= {"link": link_to, "static": static_path, "plural": plural, "classes": join_classes}
+    return templates

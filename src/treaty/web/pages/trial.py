@@ -36,7 +36,7 @@ async def find_start(request: PageRequest) -> VersionFound | None:
     """Return the version that the form begins with; None without a subject, and for one without versions."""
     if not request.raw("subject"):
         return None
-    number = request.number("version", LATEST, least=LATEST)
+    number = request.number("version", LATEST, lowest=LATEST)
     return await request.ask_or_none(GetVersion(request.subject("subject"), number, deleted=number != LATEST), NotFound)
 
 

@@ -60,10 +60,10 @@ async def register(request: PageRequest) -> WebPage | PageMoved:
     subject, draft = read_draft(request)
     if form.get("confirmed") != "yes":
         file = f"{subject.name.rpartition('/')[2] or 'schema'}{SUFFIXES.get(draft.format, '.txt')}"
-        given = " ".join(
+        reference_options = " ".join(
             f"--reference {shlex.quote(f'{one.name}={one.subject}:{one.version}')}" for one in draft.references
         )
-        command = f"treaty schema register {shlex.quote(str(subject))} {shlex.quote(file)} {given}".rstrip()
+        command = f"treaty schema register {shlex.quote(str(subject))} {shlex.quote(file)} {reference_options}".rstrip()
         members = {name: form.get(name, "") for name in ("subject", "format", "text", "references")}
         return confirm(
             f"Register a version of {subject}", f"The text becomes the latest version of {subject}, if its policy takes it.",

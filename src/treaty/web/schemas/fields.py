@@ -139,10 +139,10 @@ def read_notes(form: Format[Any], resolved: ResolvedSchema) -> FieldNotes:
     lines = resolved.text.split("\n")
     elements = list(form.elements(form.parse(resolved, False)))
     fields: dict[str, dict[str, str]] = {}
-    for one in elements:
-        if one.kind == "field" and 0 < one.line <= len(lines):
-            declared = lines[one.line - 1][max(0, one.column - 1) :].partition(f" {one.name}")[0].strip()
-            fields.setdefault(one.full.rpartition(".")[0], {})[one.name] = declared[:TYPE_CHARACTERS]
+    for element in elements:
+        if element.kind == "field" and 0 < element.line <= len(lines):
+            declared = lines[element.line - 1][max(0, element.column - 1) :].partition(f" {element.name}")[0].strip()
+            fields.setdefault(element.full.rpartition(".")[0], {})[element.name] = declared[:TYPE_CHARACTERS]
     root = next((one.full for one in elements if one.kind == "type"), "")
     return _notes_of(_walk_declared(root, "", fields, 0))
 
@@ -173,11 +173,11 @@ def _find_message(around: str, name: str, fields: Mapping[str, Mapping[str, str]
 
 def _referred_texts(resolved: ResolvedSchema) -> Iterator[Any]:
     """Yield the texts that a schema refers to, each once, with those that they refer to."""
-    waiting, seen = [*resolved.bindings], set[str]()
-    while waiting and len(seen) < REFERRED:
+    waiting, texts = [*resolved.bindings], set[str]()
+    while waiting and len(texts) < REFERRED:
         meaning = waiting.pop().meaning
-        if meaning.text not in seen:
-            seen.add(meaning.text)
+        if meaning.text not in texts:
+            texts.add(meaning.text)
             waiting += meaning.bindings
             with suppress(ValueError, RecursionError):
                 yield json.loads(meaning.text)
@@ -192,19 +192,19 @@ def _notes_of(noted: Iterator[Noted]) -> FieldNotes:
     return FieldNotes({way: kind for way, kind, _ in rows}, {way: tags for way, _, tags in rows if tags})
 
 
-def _walk_avro(schema: Any, others: Iterable[Any] = ()) -> Iterator[Noted]:
-    """Walk through the fields of a schema; `others` are texts that it refers to, whose named types it uses."""
+def _walk_avro(schema: Any, referred: Iterable[Any] = ()) -> Iterator[Noted]:
+    """Walk through the fields of a schema; `referred` are texts that it refers to, whose named types it uses."""
     names: dict[str, Any] = {}
-    for one in (*others, schema):
-        _collect_avro(one, "", names)
+    for text in (*referred, schema):
+        _collect_avro(text, "", names)
     yield from _walk_avro_fields(schema, "", names, ())
 
 
 def _collect_avro(node: Any, space: str, names: dict[str, Any]) -> None:
     """Find the named records of a text, by the name without a namespace and by the one with it."""
     if isinstance(node, list):
-        for one in node:
-            _collect_avro(one, space, names)
+        for branch in node:
+            _collect_avro(branch, space, names)
     elif isinstance(node, dict):
         if node.get("type") in {"record", "error"}:
             space = node.get("namespace", space)

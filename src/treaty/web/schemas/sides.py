@@ -75,14 +75,14 @@ def _place(
     """Return the differences by the line of the side into which their path leads; else of the other side."""
     at_left: dict[int, list[PlacedDifference]] = {}
     at_right: dict[int, list[PlacedDifference]] = {}
-    for number, one in enumerate(compared.differences, 1):
-        places = [(at_right, one.new_place, right), (at_left, one.old_place, left)]
-        if one.reader == "old":
+    for number, difference in enumerate(compared.differences, 1):
+        places = [(at_right, difference.new_place, right), (at_left, difference.old_place, left)]
+        if difference.reader == "old":
             places.reverse()
         places.sort(key=lambda each: each[1] is None or not each[1].exact)
         for table, place, count in places:
             if place is not None and 1 <= place.line <= count:
-                table.setdefault(place.line, []).append(PlacedDifference(number, one))
+                table.setdefault(place.line, []).append(PlacedDifference(number, difference))
                 break
     return at_left, at_right
 
@@ -106,9 +106,9 @@ def _match(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str, int
     A line that comes 50 times on each side may be paired in 2,500 ways, each of which is tried for each run that is found. Where that
     is more than STEPS, lines with the most pairs are taken as equal only beside other equal lines, and at the begin and end of the texts.
     """
-    most = min(len(left), len(right))
-    begin = next((at for at in range(most) if left[at] != right[at]), most)
-    end = next((at for at in range(most - begin) if left[-1 - at] != right[-1 - at]), most - begin)
+    shorter = min(len(left), len(right))
+    begin = next((at for at in range(shorter) if left[at] != right[at]), shorter)
+    end = next((at for at in range(shorter - begin) if left[-1 - at] != right[-1 - at]), shorter - begin)
     a, b = left[begin : len(left) - end], right[begin : len(right) - end]
     if begin:
         yield "equal", 0, begin, 0, begin
@@ -133,10 +133,10 @@ def _kind(left: int, right: int) -> str:
 
 def _leave_out_equal(rows: Sequence[SideRow]) -> Iterator[SideRow]:
     """Leave out long runs of equal lines at which nothing stands."""
-    shown = [row.kind != "same" or bool(row.differences) for row in rows]
+    is_shown = [row.kind != "same" or bool(row.differences) for row in rows]
     near = (
-        [any(shown[max(0, at - AROUND) : at + AROUND + 1]) for at in range(len(rows))]
-        if any(shown)
+        [any(is_shown[max(0, at - AROUND) : at + AROUND + 1]) for at in range(len(rows))]
+        if any(is_shown)
         else [True] * len(rows)
     )
     skipped = 0

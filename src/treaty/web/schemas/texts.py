@@ -74,12 +74,14 @@ def _print(value: object, depth: int) -> str:
 def show_text(format_: str, text: str, mark: Callable[[str], Markup]) -> ShownText:
     """Return a text, laid out already, as HTML in lines. `mark` shows characters that are not visible."""
     cut = max(0, len(text) - SHOWN_CHARACTERS)
-    shown = text[:SHOWN_CHARACTERS]
-    if len(shown) > COLOURED_CHARACTERS or any(len(line) > LINE_CHARACTERS for line in shown.split("\n")):
-        lines = [_show_line(line) for line in shown.split("\n")]
+    shown_text = text[:SHOWN_CHARACTERS]
+    if len(shown_text) > COLOURED_CHARACTERS or any(len(line) > LINE_CHARACTERS for line in shown_text.split("\n")):
+        lines = [_show_line(line) for line in shown_text.split("\n")]
         return ShownText([mark(str(line)) for line in lines], cut)
     lexer = _LEXERS.get(format_, TextLexer)(stripnl=False, ensurenl=False)
-    coloured = highlight(shown, lexer, _FORMATTER).removesuffix("\n")  # which the formatter puts after the last line
+    coloured = highlight(shown_text, lexer, _FORMATTER).removesuffix(
+        "\n"
+    )  # which the formatter puts after the last line
     return ShownText([mark(line) for line in coloured.split("\n")], cut, is_coloured=True)
 
 
