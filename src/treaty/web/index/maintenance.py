@@ -125,3 +125,4 @@ class IndexMaintainer:
             return spent + time.perf_counter() - begun
         finally:
             connection.rollback()
+            connection.execute("PRAGMA shrink_memory")  # pages of the file that it keeps until the next update
