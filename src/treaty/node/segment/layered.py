@@ -163,7 +163,7 @@ class LayeredTables:
 
     @property
     def base_sequence(self) -> int:
-        """The sequence of the segment that these tables stand on; -1 without one."""
+        """The sequence of the segment below; -1 without one."""
         return self._base_sequence
 
     def changed_keys(self, table: Table[K, Any]) -> set[K]:
