@@ -28,6 +28,16 @@ class InstalledFormats:
         return engine
 
     @cached_property
+    def _names(self) -> tuple[str, ...]:
+        names: tuple[str, ...] = _find_formats().names
+        return names
+
+    @cached_property
+    def _id_schemes(self) -> Mapping[str, str]:
+        packages: Mapping[str, str] = import_module("treaty.formats.id_schemes").find_id_schemes().packages
+        return packages
+
+    @cached_property
     def _pool(self) -> "AnswerPool":
         pool: AnswerPool = getattr(import_module("treaty.node.pool"), self._pool_kind)()
         return pool
@@ -39,9 +49,8 @@ class InstalledFormats:
         assert self._pool is not None
 
     def names(self) -> tuple[str, ...]:
-        """Names of the formats."""
-        names: tuple[str, ...] = _find_formats().names
-        return names
+        """Names of the formats; each registration asks for them."""
+        return self._names
 
     def answer(self, question: Question) -> Answer:
         """Answer a question, blocking."""
@@ -60,8 +69,7 @@ class InstalledFormats:
 
     def id_schemes(self) -> Mapping[str, str]:
         """Id schemes, each with its package."""
-        packages: Mapping[str, str] = import_module("treaty.formats.id_schemes").find_id_schemes().packages
-        return packages
+        return self._id_schemes
 
     def close(self) -> None:
         """Close the pool, if there is one."""

@@ -72,6 +72,8 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "formats.protobuf.well_known:load_file",
         "node.pool:_parser",
         "node.installed_formats:InstalledFormats._engine",
+        "node.installed_formats:InstalledFormats._id_schemes",
+        "node.installed_formats:InstalledFormats._names",
         "node.installed_formats:InstalledFormats._pool",
     ),
     "a part of an object that does not change, and goes with it": (

@@ -67,6 +67,11 @@ class Life(Protocol):
     def ask(self, member: Any, wanted: Request[Any], call: CallOptions, /) -> Coroutine[Any, Any, Any]: ...
 
 
+def has_source_clients(seed: int) -> bool:
+    """Whether the life of a seed has clients of sources and types."""
+    return seed % EVERY in WORKLOADS
+
+
 def special_clients(life: Life, seed: int) -> list[Coroutine[Any, Any, None]]:
     """Clients that only some lives have: of private families, and of sources."""
     return [*private_clients(life, seed), *_source_clients(life, seed)]

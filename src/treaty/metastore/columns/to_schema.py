@@ -88,10 +88,10 @@ def schema_of_columns(
         refuse_absent_types(columns, choices.format)
         derive = _derive_record if _is_wrapped(columns, choices, latest) else _derive_bare
         draft = derive(columns, choices, latest)
-    decoded = _keep_scalars(columns, choices, latest)
-    if decoded is None:
-        decoded = _decode(draft, columns, choices, latest)
-        refuse_twins(decoded.columns, f"the {choices.side}'s columns beside those of {choices.subject}")
+    if _are_kept(columns, choices, latest):
+        return DerivedSchema(draft, tuple(columns), Columns(tuple(columns)))
+    decoded = _decode(draft, columns, choices, latest)
+    refuse_twins(decoded.columns, f"the {choices.side}'s columns beside those of {choices.subject}")
     settled = settle_columns(columns, decoded.columns, choices.format)
     _refuse_clashes(settled.clashes, choices, latest)
     notes = tuple(_note_null(one, choices) for one in settled.differences if one.is_null)
@@ -220,17 +220,17 @@ _BARE: Mapping[str, Any] = {"AVRO": _bare_avro, "JSON": _bare_json}
 """By format, the schema of the only field of a record as one of its own."""
 
 
-def _keep_scalars(columns: Sequence[Column], choices: SchemaChoices, latest: PinnedVersion | None) -> Columns | None:
-    """The columns themselves where a decoded row has just these, so that the new text need not be parsed for them: scalars of a
-    new record of Avro. None for all others.
+def _are_kept(columns: Sequence[Column], choices: SchemaChoices, latest: PinnedVersion | None) -> bool:
+    """Whether a decoded row has just these columns, so that the new text need not be parsed for them: scalars of a new record of
+    Avro.
     """
     if latest is not None or choices.format != "AVRO" or choices.full_name or choices.wrapped is False:
-        return None
+        return False
     for column in columns:
         is_scalar = isinstance(column.type, Scalar) and column.type.name in SCALARS_OF_AVRO
         if not is_scalar and not isinstance(column.type, Decimal):
-            return None
-    return Columns(tuple(columns)) if len(columns) <= COLUMNS else None
+            return False
+    return len(columns) <= COLUMNS
 
 
 def _decode(draft: Draft, columns: Sequence[Column], choices: SchemaChoices, latest: PinnedVersion | None) -> Columns:

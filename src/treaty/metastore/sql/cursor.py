@@ -111,6 +111,15 @@ class StatementCursor:
         token = self.tokens[self.at]
         return token.text in _ENDS_OF_ENTRIES and token.kind == "sign"
 
+    def next_entry(self) -> bool:
+        """Read the comma before the next entry of a list, or the closing parenthesis of the list, and say whether it was a comma."""
+        if not self.ends_entry:
+            self._expect("')'")
+            self._expect("','")
+            self.fail()
+        self.at += 1
+        return self.tokens[self.at - 1].text == ","
+
     def need_end(self) -> None:
         """Nothing may follow."""
         if self.token.kind != "end":

@@ -45,9 +45,8 @@ def read_columns(cursor: StatementCursor, kind: str) -> tuple[HeadColumn, ...]:
         if len(columns) > SOURCE_COLUMNS:
             message = f"the head has more columns than the limit SOURCE_COLUMNS of {SOURCE_COLUMNS}"
             cursor.fail("TOO_MANY_COLUMNS", message, hint="structs hold more")
-        if cursor.take_sign(")"):
+        if not cursor.next_entry():
             break
-        cursor.need_sign(",")
     return _with_keys(cursor, columns, keys, start)
 
 
@@ -155,9 +154,8 @@ def read_properties(cursor: StatementCursor) -> GivenProperties:
         except StatementError as error:
             cursor.note(error)
             cursor.skip_entry(first)
-        if cursor.take_sign(")"):
+        if not cursor.next_entry():
             return properties
-        cursor.need_sign(",")
 
 
 def _read_property(cursor: StatementCursor, properties: GivenProperties) -> None:
