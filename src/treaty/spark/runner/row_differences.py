@@ -70,10 +70,15 @@ def compare_frames(old: DataFrame, new: DataFrame, key: Sequence[str], buckets: 
     keys = {lower_name(name) for name in key}
     identity = [one for one in columns if not keys or lower_name(one.old) in keys]
     rest = [one for one in columns if one not in identity]
+    lost = tuple(name for lower, name in olds.items() if lower not in news)
+    added = tuple(name for lower, name in news.items() if lower not in olds)
     sides = (_select_side(old, identity, rest, is_new=False), _select_side(new, identity, rest, is_new=True))
     equal = 0
     if not keys and can_sum_rows(sides[0].schema[ROW].dataType):
-        sides, equal = leave_equal_buckets(sides, buckets)
+        unequal, equal = leave_equal_buckets(sides, buckets)
+        if unequal is None:
+            return FrameDifferences(RowCounts(equal, equal, equal, 0, 0, 0), (), lost, added, (), 0)
+        sides = unequal
     compared = _compare(sides[0].unionByName(sides[1]), [one.new for one in rest], has_key=bool(keys)).persist()
     try:
         counts, faults, repeated = _count(compared, [one.new for one in rest], equal, has_key=bool(keys))
@@ -83,8 +88,6 @@ def compare_frames(old: DataFrame, new: DataFrame, key: Sequence[str], buckets: 
         )
     finally:
         compared.unpersist()
-    lost = tuple(name for lower, name in olds.items() if lower not in news)
-    added = tuple(name for lower, name in news.items() if lower not in olds)
     return FrameDifferences(counts, faults, lost, added, sample, repeated)
 
 
@@ -125,8 +128,10 @@ def can_sum_rows(row: DataType) -> bool:
     return not any(isinstance(one.dataType, ArrayType | StructType | MapType) for one in row.fields)
 
 
-def leave_equal_buckets(sides: tuple[DataFrame, DataFrame], buckets: int) -> tuple[tuple[DataFrame, DataFrame], int]:
-    """Return the rows of two sides in buckets that are not the same in both, and the number of rows of each in those that are."""
+def leave_equal_buckets(
+    sides: tuple[DataFrame, DataFrame], buckets: int
+) -> tuple[tuple[DataFrame, DataFrame] | None, int]:
+    """Return the rows of two sides in buckets that are not the same in both, None where all are, and the number of rows of each in those that are."""
     row = sides[0].schema[ROW].dataType
     assert isinstance(row, StructType)
     cells = [F.col(f"{ROW}.{print_name(name)}") for name in row.fieldNames()]
@@ -147,12 +152,13 @@ def leave_equal_buckets(sides: tuple[DataFrame, DataFrame], buckets: int) -> tup
     equal, unequal = summed.agg(
         F.sum(F.when(is_same, F.col(OLDS))), F.collect_list(F.when(~is_same, F.col(BUCKET)))
     ).collect()[0]
+    if not unequal:
+        return None, int(equal or 0)
     flags = bytearray(buckets)
     for number in unequal:
         flags[number] = 1
     place = F.pmod(row_hash, F.lit(buckets)).cast("int") + 1
-    # Where all is equal nothing is left to look at, and Spark runs nothing.
-    is_unequal = F.substring(F.lit(bytes(flags)), place, F.lit(1)) == F.lit(b"\x01") if unequal else F.lit(False)
+    is_unequal = F.substring(F.lit(bytes(flags)), place, F.lit(1)) == F.lit(b"\x01")
     return (sides[0].where(is_unequal), sides[1].where(is_unequal)), int(equal or 0)
 
 
