@@ -8,7 +8,7 @@ from pyspark.sql.types import StructType
 
 from treaty.plan.ddl import quote_name
 from treaty.spark.lake.ddl import COLUMN_MAPPING, TYPE_WIDENING, needs_column_mapping, print_text
-from treaty.spark.lake.table import LakeTable, WriteId, is_missing, resolve_folder
+from treaty.spark.lake.table import LakeTable, WriteId, is_missing, make_empty_frame, resolve_folder
 
 MISSING = {"DELTA_TABLE_NOT_FOUND", "PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND"}
 WRITER, TURN = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
@@ -43,7 +43,7 @@ def make_in_empty_log(spark: SparkSession, table: LakeTable, columns: StructType
     Delta takes such a folder for a table, so CREATE TABLE IF NOT EXISTS does nothing there; an append without rows does it.
     """
     properties = {TYPE_WIDENING: "true", **({COLUMN_MAPPING: "name"} if needs_column_mapping(columns) else {})}
-    writer = spark.createDataFrame([], columns).write.format("delta").mode("append").options(**properties)
+    writer = make_empty_frame(spark, columns).write.format("delta").mode("append").options(**properties)
     (writer.partitionBy(*table.partitions) if table.partitions else writer).save(table.folder)
     if comment:
         spark.sql(f"COMMENT ON TABLE {name(spark, table)} IS {print_text(comment)}")

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from treaty.plan.ddl import quote_name
-from treaty.spark.lake.table import LakeTable, WriteId, is_missing, resolve_folder
+from treaty.spark.lake.table import LakeTable, WriteId, is_missing, make_empty_frame, resolve_folder
 
 BATCH = "treaty-batch"
 """The property of a snapshot that names its batch."""
@@ -113,7 +113,7 @@ def make(spark: SparkSession, table: LakeTable, columns: StructType) -> bool:
     if schema(spark, table) is not None:
         return False
     # Not with `accept-any-schema`: Spark resolves no INSERT and no MERGE of SQL against such a table.
-    writer = spark.createDataFrame([], columns).writeTo(name(spark, table)).using("iceberg")
+    writer = make_empty_frame(spark, columns).writeTo(name(spark, table)).using("iceberg")
     if table.partitions:
         writer = writer.partitionedBy(*(F.col(quote_name(one)) for one in table.partitions))
     writer.create()

@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from treaty.spark.session import is_on_connect
 
@@ -51,6 +53,13 @@ class WriteId:
 
     def __str__(self) -> str:
         return f"{self.writer}/{self.number}"
+
+
+def make_empty_frame(spark: SparkSession, columns: StructType | str) -> DataFrame:
+    """Return a frame without rows; its columns may be the text of DDL. Unlike that of `createDataFrame`, it needs no Python on executors, and starts none."""
+    fields = cast("StructType", StructType.fromDDL(columns)) if isinstance(columns, str) else columns
+    typed = (F.lit(None).cast(one.dataType).alias(one.name, metadata=one.metadata) for one in fields)
+    return spark.range(0).select(*typed)
 
 
 def resolve_folder(spark: SparkSession | None, folder: str) -> str:

@@ -14,6 +14,7 @@ from treaty.core.column_types import lower_name
 from treaty.core.column_types.tokens import print_name
 from treaty.core.limits import COMPARE_BATCHES
 from treaty.core.sources import CHANGES, QueryPlan, Source
+from treaty.spark.lake.table import make_empty_frame
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.views import STREAM, split_watermark
 from treaty.spark.runner.recorded_sources import ARRIVED, RecordedSource, list_deduplicated
@@ -138,7 +139,7 @@ class ComparedStreams:
         left = (
             sum(int(one.get("numRowsTotal", 0)) for one in states[-1]) if states and plan.output_mode == "append" else 0
         )
-        rows = self.session.createDataFrame([], ordered.withColumn(BATCH, F.lit(0)).schema)
+        rows = make_empty_frame(self.session, ordered.withColumn(BATCH, F.lit(0)).schema)
         if out.exists():
             rows = self.session.read.schema(rows.schema).parquet(str(out))
         if not key:

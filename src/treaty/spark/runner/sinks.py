@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 from treaty.core.column_types.tokens import print_name
 from treaty.core.sources import Source
 from treaty.spark.lake import delta, iceberg
-from treaty.spark.lake.table import LakeTable, WriteId, is_missing
+from treaty.spark.lake.table import LakeTable, WriteId, is_missing, make_empty_frame
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
 from treaty.spark.runner.row_order import DELETED, keep_last
 
@@ -37,7 +37,7 @@ class SinkFormat:
 def _make_delta(spark: SparkSession, table: LakeTable, columns: StructType) -> None:
     if is_missing(spark, f"{table.folder}/_delta_log/{0:020}.json") and delta.schema(spark, table) is None:
         # A driver that is killed while it makes the table leaves a log without a commit, which an append alone makes a table of.
-        empty = spark.createDataFrame([], columns).write.format("delta").mode("append")
+        empty = make_empty_frame(spark, columns).write.format("delta").mode("append")
         empty.option(CHANGE_FEED, "true").save(table.folder)
 
 

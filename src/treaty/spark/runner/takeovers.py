@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from treaty.core.column_types.tokens import print_name
 from treaty.core.sources import CASCADE, CHANGES, EMPTY, EXCHANGES, TABLE_KIND, Incarnation, QueryPlan, Source
 from treaty.spark.lake import delta
-from treaty.spark.lake.table import LakeTable, WriteId, is_missing
+from treaty.spark.lake.table import LakeTable, WriteId, is_missing, make_empty_frame
 from treaty.spark.planner.trees import TreeNode, read_tree
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
 from treaty.spark.runner.decode_ledger import DecodeLedger
@@ -175,7 +175,7 @@ class QueryTakeover:
         self.fill(source, folder)
         filled = delta.read(self.spark, LakeTable(folder)) if self.files.has(rows) else None
         if filled is None:
-            filled = self.spark.createDataFrame([], self.open(source).schema)
+            filled = make_empty_frame(self.spark, self.open(source).schema)
         options = {"txnAppId": over.writer, "txnVersion": str(over.number), "overwriteSchema": "true"}
         if source.kind == TABLE_KIND:
             options[CHANGE_FEED] = "true"  # of a table that is made here

@@ -10,6 +10,7 @@ from treaty.core.registry import Registry
 from treaty.core.sources import CHANGES, Source, SourceRead
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.bad_rows import first_generation
+from treaty.spark.lake.table import make_empty_frame
 from treaty.spark.planner.leaf_columns import blank_streams
 from treaty.spark.planner.pseudo_columns import list_pseudo_columns, list_words
 from treaty.spark.planner.settings import RESTRICTED
@@ -119,7 +120,7 @@ def run_body(starter: QueryStarter, reader: QueryReader, rows: DataFrame, sessio
 def _make_empty(session: SparkSession, registry: Registry, source: Source, words: Sequence[str]) -> DataFrame:
     columns = (*expand_columns(registry, source), *list_pseudo_columns(source.columns, words))
     ddl = ", ".join(f"{print_name(one.name)} {one.type}" for one in columns)
-    return session.createDataFrame([], ddl)
+    return make_empty_frame(session, ddl)
 
 
 def append_result(

@@ -23,7 +23,7 @@ from treaty.plan.rows import AT, PASSED, REPLAY, ROW_ID, BadRowFilter
 from treaty.plan.value import DecodePlan
 from treaty.spark.lake import delta
 from treaty.spark.lake.ddl import print_text
-from treaty.spark.lake.table import LakeTable, WriteId
+from treaty.spark.lake.table import LakeTable, WriteId, make_empty_frame
 from treaty.spark.pipelines.replay_lock import lock_replays
 from treaty.spark.planner.pseudo_columns import list_pseudo_columns, list_words
 from treaty.spark.planner.settings import PINNED
@@ -294,7 +294,7 @@ class BadRowReplayer:
         table = LakeTable(self._results)
         if delta.schema(session, table) is None:
             kinds = f"{ROW_ID} STRING, {READER} STRING, {PLACE} STRING, {OUTCOME} STRING, {PASSED} BOOLEAN, code STRING, message STRING"
-            return session.createDataFrame([], f"{kinds}, {REPLAY} INT, {AT} TIMESTAMP")
+            return make_empty_frame(session, f"{kinds}, {REPLAY} INT, {AT} TIMESTAMP")
         return delta.read(session, table)
 
     def _open_rows(self, wanted: BadRowFilter, readers: Sequence[QueryReader]) -> DataFrame:
