@@ -115,3 +115,8 @@ def test_a_request_of_every_operation_can_be_made_from_its_types() -> None:
 def test_lives_that_have_found_something_go_well(seed: int) -> None:
     """100: a deleted version hidden by one of another type. 1907: a number and an id scheme that both refuse. 3031: ids of contexts that a dump did not know. 5293: a command decided on another log than its token's. 30049: a good token refused by a node that had not looked again. 53000931: a changed row in a log that was then put back to its start."""
     assert run(seed).broken is None
+
+
+def test_a_script_that_leaves_nothing_behind_writes_nothing() -> None:
+    """It made a type and dropped it: the answer is true of the state, and there is no commit of it."""
+    assert run(720242, log="appends").broken is None

@@ -1,14 +1,14 @@
 """Scripts: commands one after the other on a past that grows, and all of their events at once, or none."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tests.simulation.judging.model import reading, rights
 from tests.simulation.judging.model.asking import Asking, Yes
-from tests.simulation.judging.model.events import DroppedChanged, Event
+from tests.simulation.judging.model.events import DroppedChanged, Event, TypeChanged
 from tests.simulation.judging.model.metastore import changing, creating, dropping, restoring, telling, typing_names
-from tests.simulation.judging.model.metastore.state import key_of, sources
+from tests.simulation.judging.model.metastore.state import key_of, sources, types
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.seeing import decided_on, seen_after
@@ -58,7 +58,16 @@ def run_script(past: Past, asking: Asking, request: t.RunScript) -> Yes:
         raise No(InvalidSource, "SCRIPT_EMPTY")
     events, results, later = _all(past, asking, request.members, rehearsal=request.dry_run)
     _refuse_runners_of_one_commit(later, past.sequence)
-    return Yes(() if request.dry_run else tuple(events), t.ScriptDone(tuple(results), request.statement))
+    lasting = () if request.dry_run else tuple(_without_passing_types(past, later, events))
+    return Yes(lasting, t.ScriptDone(tuple(results), request.statement))
+
+
+def _without_passing_types(past: Past, later: Past, events: Sequence[Event]) -> Iterator[Event]:
+    """What a script leaves behind: a type that it has made and dropped was never there, and nothing is written for it."""
+    for event in events:
+        if isinstance(event, TypeChanged) and event.key not in types(past) and event.key not in types(later):
+            continue
+        yield event
 
 
 def preview_script(past: Past, asking: Asking, request: t.PreviewScript) -> Yes:
