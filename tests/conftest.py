@@ -18,7 +18,7 @@ from tests.together import Together
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
 
-pytest_plugins = ["tests.costs", "tests.lost_workers", "tests.shares", "tests.stacks"]
+pytest_plugins = ["tests.costs", "tests.lost_workers", "tests.registries", "tests.shares", "tests.stacks"]
 
 settings.register_profile(
     "repeatable",

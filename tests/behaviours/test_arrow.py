@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
@@ -25,11 +24,9 @@ from treaty.arrow import (
     to_polars,
 )
 from treaty.arrow.decoded import ReadBatch
-from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.avro.fingerprint import crc64
 from treaty.plan.avro.flat import parse_avro
@@ -37,13 +34,6 @@ from treaty.plan.avro.flat import parse_avro
 arrow_decode = import_module("treaty.arrow.decode")  # the package has a function of that name
 V1 = record(("name", "string"), ("n", "int"))
 V2 = record(("name", "string"), ("n", "long"), ("tags", {"type": "map", "values": "int"}, {}))
-
-
-@pytest.fixture
-def registry() -> Iterator[Connection]:
-    with connect("memory:") as found:
-        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
-        yield found
 
 
 def put(registry: Connection, *texts: str, format_: str = "AVRO", subject: str = "orders-value") -> list[int]:

@@ -1,7 +1,6 @@
 """What may be asked of a plan beyond its reader: validation, members without a column, unknown fields, and the engine."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -11,11 +10,9 @@ from google.protobuf.message_factory import GetMessageClass
 
 from tests.frames import header
 from treaty.arrow import DecodePlan, PlanError, decode, extend, make_plan
-from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.requests import Register
 from treaty.core.schema import Draft, Reference
 from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.registry_queries import parse_text
@@ -23,13 +20,6 @@ from treaty.plan.registry_queries import parse_text
 OLD = 'syntax = "proto3"; message Order { int32 n = 1; }'
 NEW = 'syntax = "proto3"; message Order { int32 n = 1; string name = 2; repeated int32 many = 3; Order inner = 9; double d = 16; }'
 GROUPS = 'syntax = "proto2"; message Order { optional int32 n = 1; optional group Part = 2 { optional int32 x = 1; } }'
-
-
-@pytest.fixture
-def registry() -> Iterator[Connection]:
-    with connect("memory:") as found:
-        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
-        yield found
 
 
 def put(registry: Connection, text: str, format_: str, subject: str = "s", *references: Reference) -> int:

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner, Result
 
+from tests.commands import run
 from tests.csv_format import offer
 from treaty.arrow import decode, from_registry
 from treaty.arrow.encoding.payloads import make_payload_writer
 from treaty.assemble import connect
-from treaty.cli.main import group
 from treaty.client.connection import Connection
 from treaty.client.explain.record import explain_record
 from treaty.client.groups.deserializer import GroupDeserializer, UnreadableGroupError
@@ -72,10 +71,6 @@ def frames(registry: Connection, encoding: str = "") -> list[bytes]:
     new = PayloadSerializer(registry, Draft(NEW, "CSV"), encoding=encoding)
     made.append(new({"id": 3, "name": "rye", "price": 7}, "orders").data)
     return [one for one in made if one is not None]
-
-
-def run(*words: str, stdin: str = "") -> Result:
-    return CliRunner().invoke(group, words, input=stdin)
 
 
 def test_versions_are_compared_and_refused_with_a_finding(registry: Connection) -> None:

@@ -1,7 +1,6 @@
 """A reader that takes some values of a version and not others: rows fail one by one, and those that fit are read."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -9,11 +8,9 @@ import pytest
 
 from tests.frames import frame, record
 from treaty.arrow import decode, make_plan
-from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.plan.errors import PlanError
 from treaty.plan.value import DecodePlan
@@ -21,13 +18,6 @@ from treaty.plan.value import DecodePlan
 ABC: dict[str, Any] = {"type": "enum", "name": "Letter", "symbols": ["A", "B", "C"]}
 AB: dict[str, Any] = ABC | {"symbols": ["A", "B"]}
 INSIDE = {"type": "record", "name": "Inside", "fields": [{"name": "x", "type": "int"}]}
-
-
-@pytest.fixture
-def registry() -> Iterator[Connection]:
-    with connect("memory:") as found:
-        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
-        yield found
 
 
 def put(registry: Connection, *fields: Any) -> tuple[int, str]:

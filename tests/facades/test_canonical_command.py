@@ -5,11 +5,10 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import treaty
+from tests.commands import run
 from tests.facades.shouting import offer
-from treaty.cli.main import group
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 
 MONEY = '{"type":"fixed","name":"org.Money","size":8}'
@@ -32,10 +31,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "uses.avsc").write_text(USES)
     (tmp_path / "words.shout").write_text("b a")
     return tmp_path
-
-
-def run(*words: str, stdin: str = "") -> Result:
-    return CliRunner().invoke(group, words, input=stdin)
 
 
 @pytest.mark.parametrize(

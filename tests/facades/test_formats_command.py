@@ -5,10 +5,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
+from tests.commands import run
 from tests.facades.samples import SAMPLES, Sample
-from treaty.cli.main import group
 from treaty.core.policy import LEVELS
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.engine import FormatEngine
@@ -26,10 +25,6 @@ def sample(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     file.parent.mkdir(parents=True)
     file.write_text(one.used)
     return one
-
-
-def run(*words: str, stdin: str = "") -> Result:
-    return CliRunner().invoke(group, words, input=stdin)
 
 
 def format_of(sample: Sample) -> str:

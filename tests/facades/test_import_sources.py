@@ -15,12 +15,11 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from click.testing import CliRunner, Result
 
 from tests.behaviours.scripted import Say, Seen, scripted
+from tests.commands import run
 from tests.real.running import Running, serving
 from treaty.assemble import connect
-from treaty.cli.main import group
 from treaty.client.transfer.image_writer import write
 from treaty.client.transfer.plan import NO_IDS, make_plan
 from treaty.client.transfer.registry_image import RegistryImage
@@ -36,10 +35,6 @@ from treaty.wire.schemarepo.requests import register_of
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
 RECORD = '{"type":"record","name":"R","fields":[{"name":"a","type": "int"}]}'
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(group, list(words))
 
 
 def ask(server: Running, method: str, path: str, body: Any = None) -> tuple[int, str]:

@@ -9,11 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
+from tests.commands import run
 from treaty.assemble import connect
 from treaty.cli.log.dump_file import open_dump_file
-from treaty.cli.main import group
 from treaty.core.limits import RESTORE_GAP
 from treaty.core.messages.search import parse_terms
 from treaty.core.names import subject_of
@@ -25,10 +24,6 @@ from treaty.core.state.state_tables import SCHEMA, SCHEMA_BY_GUID, TABLES
 from treaty.node.segment.build import build
 from treaty.node.segment.statefile import write_state
 from treaty.web.index.lookup import IndexFile
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(group, list(words))
 
 
 @pytest.fixture

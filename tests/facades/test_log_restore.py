@@ -6,12 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
+from tests.commands import run
 from treaty.assemble import connect
 from treaty.cli.log import backup
 from treaty.cli.log.dump_file import open_dump_file, write_dump_file
-from treaty.cli.main import group
 from treaty.core.refusals import Unavailable
 from treaty.core.requests import ListSchemas
 from treaty.core.state.commit import Position, as_root
@@ -21,10 +20,6 @@ from treaty.log.maintenance.dump import DumpHead, write_dump
 from treaty.log.maintenance.dump_check import find_dump_violations
 
 Rows = list[EncodedRow]
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(group, list(words))
 
 
 @pytest.fixture

@@ -4,10 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
+from tests.commands import run
 from tests.facades.shouting import offer
-from treaty.cli.main import group
 
 MONEY = '{"type":"fixed","name":"org.acme.Money","size":8}'
 PRICE = '{"type":"record","name":"org.acme.Price","fields":[{"name":"m","type":"org.acme.Money"}]}'
@@ -28,10 +27,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (work / "order.avsc").write_text(ORDER)
     monkeypatch.chdir(work)
     return work
-
-
-def run(*words: str, stdin: str = "") -> Result:
-    return CliRunner().invoke(group, words, input=stdin)
 
 
 def test_names_are_looked_for_in_a_folder_and_what_they_need_too() -> None:

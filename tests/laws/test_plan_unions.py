@@ -2,7 +2,6 @@
 
 import datetime as dt
 import json
-from collections.abc import Iterator
 from decimal import Decimal
 from itertools import permutations
 from typing import Any
@@ -12,11 +11,9 @@ import pytest
 
 from tests.frames import frame, record
 from treaty import arrow
-from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
-from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.avro.canonical import print_schema
@@ -30,13 +27,6 @@ from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import DecodePlan
 
 SUBJECT = "orders-value"
-
-
-@pytest.fixture
-def registry() -> Iterator[Connection]:
-    with connect("memory:") as found:
-        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
-        yield found
 
 
 def put(registry: Connection, *texts: str) -> list[int]:

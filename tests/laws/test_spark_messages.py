@@ -1,7 +1,7 @@
 """Plans for Protobuf without a JVM: which rows they read, what of, and why others are bad."""
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -15,11 +15,9 @@ from tests.messages import with_names
 from treaty.arrow.decoded import RowResult
 from treaty.arrow.messages.rows import decoder_of
 from treaty.arrow.types import arrow_type
-from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.requests import Register
 from treaty.core.schema import Draft, Reference
 from treaty.formats.protobuf.format import FORMAT
 from treaty.formats.protobuf.runtime import build_pool
@@ -39,13 +37,6 @@ V3 = HEAD + (
     "message Order { string title = 1; oneof by { string mail = 7; uint64 phone = 8; } map<string, int32> tags = 9;"
     " Kind kind = 5; enum Kind { NEW = 0; OLD = 1; GONE = 2; } }"
 )
-
-
-@pytest.fixture
-def registry() -> Iterator[Connection]:
-    with connect("memory:") as found:
-        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
-        yield found
 
 
 def put(registry: Connection, *texts: str, subject: str = "orders-value") -> list[int]:

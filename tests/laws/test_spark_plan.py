@@ -3,19 +3,16 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.frames import frame, record, resolved
 from tests.shapes import envelope_of
-from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import SubjectNotFound
-from treaty.core.requests import DeleteVersion, Register, Scope, SetConfig
+from treaty.core.requests import DeleteVersion, Register
 from treaty.core.schema import Draft, Reference
 from treaty.plan.avro.columns import columns
 from treaty.plan.avro.envelope import encode_branch, make_ending
@@ -33,13 +30,6 @@ MICROS = {"type": "long", "logicalType": "timestamp-micros"}
 
 def decimal(precision: int, scale: int) -> dict[str, object]:
     return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
-
-
-@pytest.fixture
-def registry() -> Iterator[Connection]:
-    with connect("memory:") as found:
-        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
-        yield found
 
 
 def put(registry: Connection, *texts: str, subject: str = "orders-value") -> list[int]:

@@ -1,16 +1,12 @@
 """Several record types in one stream: which columns they become, that each payload is read as its own, in every format."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.frames import frame, record
 from tests.shapes import envelope_of
-from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.avro.canonical import print_schema
 from treaty.plan.avro.flat import parse_avro
@@ -29,13 +25,6 @@ PAYMENT = record(("id", "long"), ("amount", "string"), ("to", ZIP), name="Paymen
 PROTO = 'syntax = "proto3"; package shop; message Order { int32 id = 1; } message Pay { string id = 1; message In { int32 z = 1; } }'
 OTHER = 'syntax = "proto3"; package stock; message Item { int64 id = 1; }'
 CLASH = 'syntax = "proto3"; package shop; message Order { string name = 7; }'
-
-
-@pytest.fixture
-def registry() -> Iterator[Connection]:
-    with connect("memory:") as found:
-        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
-        yield found
 
 
 def put(registry: Connection, subject: str, *texts: str, format_: str = "AVRO") -> list[int]:

@@ -9,10 +9,7 @@ from pyspark.sql import SparkSession
 
 from tests.real.query_places import Place
 from tests.servers.small import SMALL
-from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
-from treaty.core.requests import Scope, SetConfig
 from treaty.metastore import Metastore
 from treaty.metastore.records.destinations import RecordDestinations
 from treaty.spark.planner.bodies import BodyPlanner
@@ -26,14 +23,6 @@ def spark() -> Iterator[SparkSession]:
     )
     yield started
     started.stop()
-
-
-@pytest.fixture
-def registry() -> Iterator[Connection]:
-    """A registry of its own for a test, which takes any schema."""
-    with connect("memory:") as found:
-        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
-        yield found
 
 
 @pytest.fixture

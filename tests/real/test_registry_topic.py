@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from confluent_kafka import Producer
 
+from tests.commands import run
 from tests.dumps import Topic
 from tests.dumps import topic as made_up
 from tests.servers.kafka import COMPACTED, Kafka
 from treaty.assemble import connect
-from treaty.cli.main import group
 from treaty.client.kafka.registry_topic import read_topic, write_topic
 from treaty.client.transfer.dump import read_lines
 from treaty.client.transfer.registry_image import RegistryImage
@@ -26,10 +25,6 @@ from treaty.core.requests import ForceReason
 pytestmark = pytest.mark.jvm
 
 NOOP = b'{"keytype":"NOOP","magic":0}'
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(group, list(words))
 
 
 def producer(kafka: Kafka, **more: Any) -> Producer:

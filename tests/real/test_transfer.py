@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
+from tests.commands import run
 from tests.dumps import topic
 from tests.facades.authority import Authority
 from tests.facades.doors import write_passwords
-from treaty.cli.main import group
 
 RIGHTS = """
 [basic]
@@ -32,10 +31,6 @@ may = "read"
 subjects = "s1*"
 contexts = [".", ".a"]
 """
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(group, list(words))
 
 
 @contextmanager
