@@ -129,6 +129,8 @@ def test_names_and_addresses_are_printable_and_short(there: Connection) -> None:
     }
     for asked, rule in wrong.items():
         assert refused(there, asked) == (InvalidSource, rule)
+    longest = "r" * RUNNER_NAME
+    assert there.ask(AcquireRunner(longest, longest, "h" * RUNNER_ADDRESS, root=longest)).answer.epoch
 
 
 # ----------------------------------------------------------------------------------------------------- assignments
