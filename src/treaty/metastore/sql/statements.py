@@ -9,8 +9,6 @@ from treaty.core.column_types import SqlType
 from treaty.core.schema import Pairs
 from treaty.metastore.sql.values import ColumnCondition, ComparedRange, HeadColumn, OrderTerm, SqlLiteral
 
-# -------------------------------------------------------------------------------------------------- sources and types
-
 
 @dataclass(frozen=True, slots=True)
 class CreateSourceStatement:
@@ -400,4 +398,3 @@ SqlStatement = (
     | SetStatement
     | UnsetStatement
 )
-"""Any statement."""

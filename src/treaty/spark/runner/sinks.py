@@ -1,12 +1,13 @@
 """Where a query writes: a Delta or an Iceberg table below the root, each batch once, appended or merged by key."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
+from treaty.core.column_types import lower_name
 from treaty.core.column_types.tokens import print_name
 from treaty.core.sources import Source
 from treaty.spark.lake import delta, iceberg
@@ -30,6 +31,8 @@ class SinkFormat:
     run: Callable[[SparkSession, LakeTable, str, WriteId], None]
     name: Callable[[SparkSession | None, LakeTable], str]
     make: Callable[[SparkSession, LakeTable, StructType], object]
+    grow: Callable[[SparkSession, LakeTable, StructType], Sequence[str]]
+    """Gives a table the columns that it has not yet, those of a query that was replaced and continues; returns what it has besides."""
     takes_any_plan: bool = True
     """Whether a MERGE takes rows that were numbered; else they are computed before."""
 
@@ -41,10 +44,43 @@ def _make_delta(spark: SparkSession, table: LakeTable, columns: StructType) -> N
         empty.option(CHANGE_FEED, "true").save(table.folder)
 
 
+def _list_missing(there: Iterable[StructField], columns: Iterable[StructField]) -> list[StructField]:
+    """The second columns that are not among the first."""
+    names = {lower_name(one.name) for one in there}
+    return [one for one in columns if lower_name(one.name) not in names]
+
+
+def _grow_delta(spark: SparkSession, table: LakeTable, columns: StructType) -> Sequence[str]:
+    there = None if is_missing(spark, f"{table.folder}/_delta_log") else delta.schema(spark, table)
+    if there is None:
+        return ()
+    if more := _list_missing(there, columns):
+        loose = StructType([StructField(one.name, one.dataType) for one in more])
+        writer = spark.createDataFrame([], loose).write.format("delta").mode("append")
+        writer.option("mergeSchema", "true").save(table.folder)
+    return [one.name for one in _list_missing(columns, there)]
+
+
+def _grow_iceberg(spark: SparkSession, table: LakeTable, columns: StructType) -> Sequence[str]:
+    there = None if is_missing(spark, f"{table.folder}/metadata") else iceberg.schema(spark, table)
+    if there is None:
+        return ()
+    if more := _list_missing(there, columns):
+        texts = ", ".join(f"{print_name(one.name)} {one.dataType.simpleString()}" for one in more)
+        spark.sql(f"ALTER TABLE {iceberg.name(spark, table)} ADD COLUMNS ({texts})")
+    return [one.name for one in _list_missing(columns, there)]
+
+
 LAKES: Mapping[str, SinkFormat] = {
-    "delta": SinkFormat(delta.has_written, delta.append, delta.run, delta.name, _make_delta),
+    "delta": SinkFormat(delta.has_written, delta.append, delta.run, delta.name, _make_delta, _grow_delta),
     "iceberg": SinkFormat(
-        iceberg.has_written, iceberg.append, iceberg.run, iceberg.name, iceberg.make, takes_any_plan=False
+        iceberg.has_written,
+        iceberg.append,
+        iceberg.run,
+        iceberg.name,
+        iceberg.make,
+        _grow_iceberg,
+        takes_any_plan=False,
     ),
 }
 """By connector, the tables that queries fill."""
@@ -92,6 +128,7 @@ class TableSink:
         rows = keep_last(batch, self.key) if self.key else batch
         rows = rows.select(*(print_name(one.name) for one in self.columns))
         if not self.key:
+            LAKES[self.format].grow(rows.sparkSession, self._table, self.columns)
             LAKES[self.format].append(rows, self._table, WriteId(self.writer, number))
             return
         self._merge(rows, number, print_merge)
@@ -120,16 +157,18 @@ class TableSink:
         gone = keys.join(result, [*same], "left_anti").withColumn(DELETED, F.lit(True))
         self._merge(rows.unionByName(gone, allowMissingColumns=True), number, print_deleting_merge)
 
-    def _merge(self, rows: DataFrame, number: int, print_statement: Callable[[str, Sequence[str]], str]) -> None:
+    def _merge(self, rows: DataFrame, number: int, print_statement: Callable[..., str]) -> None:
         spark, table, lake = rows.sparkSession, self._table, LAKES[self.format]
         before = {name: spark.conf.get(name) for name in MERGE_SETTINGS}
         for name, value in MERGE_SETTINGS.items():
             spark.conf.set(name, value)
         try:
             lake.make(spark, table, self.columns)
+            others = lake.grow(spark, table, self.columns)
             changes = rows if lake.takes_any_plan else rows.localCheckpoint()
             changes.createOrReplaceTempView(CHANGES)
-            lake.run(spark, table, print_statement(lake.name(spark, table), self.key), WriteId(self.writer, number))
+            text = print_statement(lake.name(spark, table), self.key, self.columns.names, others)
+            lake.run(spark, table, text, WriteId(self.writer, number))
         finally:
             for name, setting in before.items():
                 spark.conf.set(name, setting or "false")
@@ -146,16 +185,33 @@ def refuse_lost_checkpoint(spark: SparkSession, source: Source, table: LakeTable
         raise SourceNotRunnableError(f"{message}: {remedy}")
 
 
-def print_merge(table: str, key: Sequence[str]) -> str:
-    """Return the statement that puts changes in the place of the rows with their keys; null is a key too."""
+def print_merge(table: str, key: Sequence[str], columns: Sequence[str], others: Sequence[str] = ()) -> str:
+    """Return the statement that puts changes in the place of the rows with their keys; null is a key too. `others` are columns of the table that
+    the changes have not: they are null in rows that are changed.
+    """
     same = " AND ".join(f"t.{print_name(name)} <=> c.{print_name(name)}" for name in key)
-    return f"MERGE INTO {table} AS t USING {CHANGES} AS c ON {same} WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    update, insert = _print_update(columns, others), _print_insert(columns)
+    return f"MERGE INTO {table} AS t USING {CHANGES} AS c ON {same} WHEN MATCHED THEN {update} WHEN NOT MATCHED THEN {insert}"
 
 
-def print_deleting_merge(table: str, key: Sequence[str]) -> str:
-    """Return the statement that puts changes in the place of the rows with their keys, and deletes the rows of those that say so."""
+def print_deleting_merge(table: str, key: Sequence[str], columns: Sequence[str], others: Sequence[str] = ()) -> str:
+    """Return the statement that puts changes in the place of the rows with their keys, and deletes the rows of those that say so; else as
+    `print_merge`.
+    """
     same = " AND ".join(f"t.{print_name(name)} <=> c.{print_name(name)}" for name in key)
+    update, insert = _print_update(columns, others), _print_insert(columns)
     return (
-        f"MERGE INTO {table} AS t USING {CHANGES} AS c ON {same} WHEN MATCHED AND c.{DELETED} THEN DELETE WHEN MATCHED THEN UPDATE SET * "
-        f"WHEN NOT MATCHED AND NOT c.{DELETED} THEN INSERT *"
+        f"MERGE INTO {table} AS t USING {CHANGES} AS c ON {same} WHEN MATCHED AND c.{DELETED} THEN DELETE WHEN MATCHED THEN {update} "
+        f"WHEN NOT MATCHED AND NOT c.{DELETED} THEN {insert}"
     )
+
+
+def _print_update(columns: Sequence[str], others: Sequence[str]) -> str:
+    values = [f"t.{print_name(name)} = c.{print_name(name)}" for name in columns]
+    return f"UPDATE SET {', '.join([*values, *(f't.{print_name(name)} = NULL' for name in others)])}"
+
+
+def _print_insert(columns: Sequence[str]) -> str:
+    names = ", ".join(map(print_name, columns))
+    values = ", ".join(f"c.{print_name(name)}" for name in columns)
+    return " ".join(("INSERT", f"({names})", "VALUES", f"({values})"))
