@@ -83,6 +83,7 @@ SHARES = {
     "owner/test_owner::test_the_laws_hold": 4,
     "planted/test_planted_bugs::test_a_planted_bug_is_found": 8,
     "planted/test_planted_bugs::test_the_simulation_finds_it_too": 8,
+    "real/test_change_matrix::test_an_old_checkpoint_is_continued_or_not_touched": 15,
     "real/test_confluent_exchange::test_their_asyncio_producer_and_consumer": 3,
     "real/test_disk::test_a_file_damaged_under_a_living_server_is_told_and_restored": 2,
     "real/test_event_pipelines::test_each_event_is_in_one_table_once_though_batches_are_cut_off": 2,

@@ -56,12 +56,25 @@ class Place:
         on_change: str = "",
     ) -> None:
         """Create a query into a Delta table."""
+        definition = self.define(name, kind, body, *reads, key=key, final=final, properties=properties)
+        self.registry.ask(CreateSource(definition, replace=replace, on_change=on_change))
+
+    def define(
+        self,
+        name: str,
+        kind: str,
+        body: str,
+        *reads: str,
+        key: tuple[str, ...] = (),
+        final: bool = False,
+        properties: tuple[tuple[str, str], ...] = (),
+    ) -> SourceDefinition:
+        """Plan a query into a Delta table, and create nothing."""
         sources = tuple(self._readable(one) for one in reads)
         planned = self.planner.plan(QueryBody(name, kind, body, sources, key, final))
-        definition = SourceDefinition(
+        return SourceDefinition(
             name, kind, body, planned.columns, connector="delta", place=f"tables/{name}", query=planned.plan, properties=properties
         )  # fmt: skip
-        self.registry.ask(CreateSource(definition, replace=replace, on_change=on_change))
 
     def _readable(self, name: str) -> ReadableSource:
         source: Source = self.registry.ask(DescribeSource(name)).answer.source
