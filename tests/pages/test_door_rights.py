@@ -15,14 +15,18 @@ from tests.facades.authority import Authority
 from tests.facades.doors import basic, write_passwords
 from tests.facades.test_rights_server import secure
 from tests.pages.browser import BROWSER, PageBrowser
+from tests.pages.test_query_pages import runner_that_says
 from treaty.api.application import build_application
 from treaty.api.protection import ProtectionSettings, open_protection
 from treaty.assemble import open_node
 from treaty.assemble.page_settings import PageSettings
 from treaty.assemble.server import pages_over
+from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
+from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart
 from treaty.core.names import subject_of
 from treaty.core.requests import Register, SubjectCreation
 from treaty.core.schema import Draft, Reference
+from treaty.core.sources import QueryPlan, SourceColumn, SourceRead
 from treaty.node.node import Node
 from treaty.web.index.lookup import IndexFile
 from treaty.web.index.storage import open_for_writing
@@ -154,6 +158,45 @@ def test_what_the_api_refuses_shows_nowhere_and_what_it_answers_shows(tmp_path: 
                 assert column in (await browser.follow(f"source?name={name}", who)).html
 
     asyncio.run(open_doors(tmp_path, story))
+
+
+@pytest.mark.parametrize("caller", CALLERS, ids=lambda caller: caller or "nobody")
+def test_who_reads_a_field_and_how_many_rows_is_told_of_queries_that_the_caller_may_see(
+    tmp_path: Path, caller: str
+) -> None:
+    """Also where the runner of a query says it: the pages ask runners by themselves, with no rights of the viewer."""
+    status: dict[str, object] = {}
+
+    async def story(browser: PageBrowser) -> None:
+        node = browser.registry
+        source = (await node.ask(DescribeSource("ownstream"))).answer.source
+        read = SourceRead("ownstream", source.generation, "ownstream", columns=(COLUMNS["ownstream"],))
+        for number, name in enumerate(("ownquery", "alienquery"), 1):
+            plan = QueryPlan(f"SELECT {COLUMNS['ownstream']} FROM STREAM ownstream", (read,), engine="test")
+            definition = SourceDefinition(
+                name, "STREAM", "", (SourceColumn("a", "INT"),), connector="delta", query=plan
+            )
+            await node.ask(CreateSource(definition))
+            query = (await node.ask(DescribeSource(name))).answer.source
+            lease = (await node.ask(AcquireRunner(f"r{number}", "holder", address))).answer
+            await node.ask(AssignQueries(f"r{number}", lease.epoch, (QueryPart(name, query.generation, "query"),)))
+            reads = [{"generation": source.generation, "rows": 7_000_001 * number, "time": 1_764_400_000_000}]
+            part = {"part": "query", "generation": query.generation, "rows_in": 9_000_001 * number, "reads": reads}
+            status["queries"] = [*status.get("queries", ()), part]  # type: ignore[misc]
+        who = basic(caller) if caller else {}
+        listed = (await browser.http.post("/treaty/v1/ask", json={"operation": "list-queries"}, headers=who)).text
+        pages = [
+            (await browser.follow(page, who)).html
+            for page in ("source?name=ownstream", "queries", "graph?source=ownstream")
+        ]
+        for name, rows, total in (("ownquery", "7,000,001", "9,000,001"), ("alienquery", "14,000,002", "18,000,002")):
+            is_readable = f'"{name}"' in listed
+            assert is_readable == (caller in {"root", "wide"} or (caller == "own" and name == "ownquery")), listed
+            assert [name in page for page in pages] == [is_readable] * len(pages)
+            assert (rows in pages[0], total in pages[1]) == (is_readable, is_readable)
+
+    with runner_that_says(lambda: status) as address:
+        asyncio.run(open_doors(tmp_path, story))
 
 
 async def open_doors(folder: Path, story: object) -> None:
