@@ -1,13 +1,19 @@
 """The key of sessions: a file that servers share, or a random one that the workers of a server share."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from tests.pages.browser import PageBrowser
+from tests.pages.conftest import Tell
 from treaty.api.auth.sessions import SessionCookies, StoredSession
 from treaty.api.auth.watched_file import AuthFileError
 from treaty.assemble.page_settings import PageSettings
+from treaty.assemble.pages import AUDIT_BYTES, tail_of
 from treaty.cli.page_options import page_flags
+from treaty.web.pages.operator import AUDIT_LINES, AUDIT_MEMBERS, show_node
+from treaty.web.pages.page import PageRequest, PageViewer, ServerFacts
 
 SESSION = StoredSession("user:ada", ("team",), "stamp", 2_000.0)
 
@@ -44,3 +50,35 @@ def test_an_unusable_key_file_is_named_with_the_remedy(tmp_path: Path, content: 
         path.write_bytes(content)
     with pytest.raises(AuthFileError, match=r"key of sessions.*openssl rand -hex 32"):
         PageSettings(session_key=path).read_key()
+
+
+def test_the_audit_page_shows_the_last_lines_of_a_large_a_rotated_and_a_damaged_file(
+    tell: Tell, tmp_path: Path
+) -> None:
+    path = tmp_path / "audit.jsonl"
+    facts = ServerFacts("1", dict, audit=tail_of(path))
+
+    async def story(browser: PageBrowser) -> None:
+        async def read() -> list[dict[str, str]]:
+            page = await show_node(PageRequest(browser.registry, PageViewer(), facts, {}))
+            return list(page.values["audit"])
+
+        assert await read() == [], "there is no file yet"
+        with path.open("w", encoding="utf-8") as file:
+            for number in range(12_000):
+                file.write(json.dumps({"number": number, "path": "\u2028/subjects"}, ensure_ascii=False) + "\n")
+        assert path.stat().st_size > AUDIT_BYTES
+        last = [str(number) for number in range(11_999, 11_999 - AUDIT_LINES, -1)]
+        assert [line["number"] for line in await read()] == last
+        path.rename(tmp_path / "audit.jsonl.1")
+        wide = json.dumps({f"m{number}": "x" for number in range(1_000)})
+        damaged = ["7", "[]", "{", "[" * 100_000, "\udcff", wide, '{"number": 1}']
+        path.write_bytes("\n".join(damaged).encode("utf-8", "surrogateescape") + b"\n\n")
+        lines = await read()
+        assert lines[0] == {"number": "1"}
+        assert len(lines[1]) == AUDIT_MEMBERS
+        assert [next(iter(line)) for line in lines[2:]] == ["not a line of the log"] * 5
+        path.write_bytes(b"x" * (2 * AUDIT_BYTES))
+        assert await read() == [], "one line without an end, of which no part is shown"
+
+    tell(story)

@@ -5,6 +5,7 @@ import base64
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from os import SEEK_END
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -239,16 +240,19 @@ def _address_of(http: HttpRequest) -> str:
 
 
 def tail_of(path: Path) -> Callable[[int], list[str]]:
-    """Return a function to the last lines of a file, newest first."""
+    """Return a function to the last whole lines of a file, newest first: of its last AUDIT_BYTES, whatever its size."""
 
     def read(line_count: int) -> list[str]:
         try:
             with path.open("rb") as file:
-                file.seek(max(0, path.stat().st_size - AUDIT_BYTES))
-                lines = file.read(AUDIT_BYTES).decode("utf-8", "replace").splitlines()
+                start = max(0, file.seek(0, SEEK_END) - AUDIT_BYTES)
+                file.seek(start)
+                content = file.read(AUDIT_BYTES)
         except OSError:
             return []
-        return lines[-line_count:][::-1]
+        lines = content.decode("utf-8", "replace").split("\n")
+        whole_lines = [line for line in lines[1 if start else 0 :] if line.strip()]
+        return whole_lines[-line_count:][::-1]
 
     return read
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from itertools import islice
 from typing import Any
 
 from treaty.core import limits
@@ -13,6 +14,8 @@ from treaty.web.pages.templates import status_link
 
 AUDIT_LINES = 200
 """Lines of the audit log that a page shows."""
+AUDIT_MEMBERS = 20
+"""Members of one line of the audit log that a page shows; the server writes fewer."""
 
 
 def refuse_others(request: PageRequest) -> None:
@@ -132,12 +135,17 @@ def _print(value: object) -> str:
 
 
 def _read_line(line: str) -> dict[str, str]:
-    """Return the members of a line of the audit log as texts."""
+    """Return the members of a line of the audit log as texts; of a line that is none of the log what stands there."""
     try:
         members = json.loads(line)
-    except ValueError:
-        return {"line": line[:500]}
-    return {str(name): value if isinstance(value, str) else json.dumps(value) for name, value in members.items()}
+    except (ValueError, RecursionError):
+        members = None
+    if not isinstance(members, dict):
+        return {"not a line of the log": line[:500]}
+    return {
+        str(name)[:100]: value if isinstance(value, str) else json.dumps(value)
+        for name, value in islice(members.items(), AUDIT_MEMBERS)
+    }
 
 
 async def show_limits(request: PageRequest) -> WebPage:
