@@ -58,8 +58,11 @@ def test_who_reads_this_field_and_when_it_last_did(tell: Tell) -> None:
             part = QueryPart("mails", query.generation, "query")
             await browser.registry.ask(AssignQueries("r1", lease.epoch, (part,)))
             for reads, words in (
-                ([{**read, "rows": 12_345, "time": 1_764_400_000_000}], "mails 12,345 rows, last 2025-11-29 07:06 UTC"),
-                ([{**read, "rows": None, "time": 1_764_400_000_000}], "mails last 2025-11-29 07:06 UTC"),
+                (
+                    [{**read, "rows": 12_345, "time": 1_764_400_000_000}],
+                    "mails 12,345 rows, last read 2025-11-29 07:06 UTC",
+                ),
+                ([{**read, "rows": None, "time": 1_764_400_000_000}], "mails last read 2025-11-29 07:06 UTC"),
                 ([{**read, "rows": 0, "time": 0}], "mails has read no row yet"),
                 ([{**read, "generation": orders.generation + 1, "rows": 7, "time": 0}], "mails"),
                 ([3, {"generation": -1}, {"rows": 1}], "mails"),
