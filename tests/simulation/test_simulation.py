@@ -117,6 +117,11 @@ def test_lives_that_have_found_something_go_well(seed: int) -> None:
     assert run(seed).broken is None
 
 
+def test_a_dry_run_that_names_a_schema_twice_has_no_time() -> None:
+    """The second wish for an association finds the version that the first one would make."""
+    assert run(720208, log="appends").broken is None
+
+
 def test_a_script_that_leaves_nothing_behind_writes_nothing() -> None:
     """It made a type and dropped it: the answer is true of the state, and there is no commit of it."""
     assert run(720242, log="appends").broken is None

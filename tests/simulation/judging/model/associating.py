@@ -8,7 +8,7 @@ from typing import Any
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.changing import purge_versions
 from tests.simulation.judging.model.encodings import refuse_if_encoded
-from tests.simulation.judging.model.events import Associated, Event
+from tests.simulation.judging.model.events import Associated, Event, VersionMade
 from tests.simulation.judging.model.facts import changes_something
 from tests.simulation.judging.model.metastore.pinning import refuse_if_pinned
 from tests.simulation.judging.model.past import Past
@@ -195,9 +195,9 @@ def _tie(
     events, schema = list[Event](), None
     if wish.schema is not None:
         registered = register(past, asking, replace(wish.schema, subject=subject))
-        events += registered.events
-        schema = registered.answer.version
-        if rehearsal and registered.answer.created and schema.time == asking.time:
+        schema, dated = registered.answer.version, rehearsal and registered.answer.created
+        events += [_without_time(one, asking.time) if dated else one for one in registered.events]
+        if dated and schema.time == asking.time:
             schema = replace(schema, time=0)
     elif not past.shown(subject):
         raise No(NoLiveVersion, "NO_LIVE_VERSION", subject=str(subject))
@@ -205,6 +205,13 @@ def _tie(
         refuse_if_readonly(past.then(events), q.Scope(*subject))
         events.append(Associated(key, new))
     return events, t.AssociatedSubject(str(subject), wish.kind, new.lifecycle, new.frozen, schema)
+
+
+def _without_time(event: Event, time: int) -> Event:
+    """A version of a dry run has no time, also where a later wish of it finds that version."""
+    if isinstance(event, VersionMade) and event.version.time == time:
+        return replace(event, version=replace(event.version, time=0))
+    return event
 
 
 def _wished(
