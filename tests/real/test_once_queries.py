@@ -5,8 +5,6 @@ import random
 import pytest
 
 from tests.real.test_query_takeovers import EVENTS, Killer, Place, open_place, run_killed
-from treaty.metastore import Metastore, PlanningOptions
-from treaty.spark.planner.service.statements import StatementPlanner
 from treaty.spark.runner.once import OnceRunner, QueryReport
 from treaty.spark.runner.once_queries import EXCHANGED, RESTORED, WRITTEN, OnceEvent, find_contained
 
@@ -26,11 +24,7 @@ def begin(place: Place) -> None:
 
 
 def insert_once(place: Place, number: int) -> None:
-    planning = PlanningOptions(StatementPlanner(place.planner))
-    (answer,) = Metastore(place.registry.registry, planning=planning).run(
-        f"INSERT INTO ONCE t SELECT id + {1000 * number} AS id, k FROM STREAM old WHERE id < 100"
-    )
-    assert answer.message == "The query is run once into stream t, before its own query starts again"
+    place.define(f"SELECT id + {1000 * number} AS id, k FROM STREAM old", kind="STREAM", source="old", once=True)
 
 
 def compute_rows(place: Place, number: int) -> list[tuple[int, str]]:
