@@ -62,6 +62,59 @@ def test_what_the_folder_lacks_is_dropped_within_its_label_alone(run: Run, folde
     assert "--prune drops what has the label of this project, and it has none: give --label NAME" in told
 
 
+PLACE, WAY = (
+    "CREATE TYPE {name} AS STRUCT<city: STRING, country: STRING>",
+    "CREATE TYPE way AS STRUCT<from: place, to: place>",
+)
+
+
+def test_types_that_the_folder_lacks_are_dropped_within_its_label_alone(run: Run, folder: Path) -> None:
+    """Users go before what they use; a type that something outside of the project uses stays, with its name."""
+    run("sql", "-e", PLACE.format(name="byhand"))
+    for name, text in (("byhand", PLACE.format(name="byhand")), ("place", PLACE.format(name="place")), ("way", WAY)):
+        folder.joinpath(f"{name}.sql").write_text(text, "utf-8")
+    run("apply", str(folder), "--yes")
+    exported = run("metastore", "export").output
+    assert "CREATE TYPE byhand AS STRUCT<city: STRING, country: STRING>;" in exported, "a type keeps what it has"
+    assert "CREATE TYPE place AS STRUCT<city: STRING, country: STRING> WITH (LABEL = 'flights');" in exported
+    assert "Nothing to do: 4 unchanged." in run("apply", str(folder), "--prune").output
+    for name in ("byhand", "place", "way"):
+        folder.joinpath(f"{name}.sql").unlink()
+    run("sql", "-e", "CREATE TYPE theirs AS ARRAY<way>")
+    told = run("apply", str(folder), "--prune", "--yes", code=1).output
+    assert "TYPE_USED The type way is used by theirs" in told
+    assert "Nothing is written." in told
+    run("sql", "-e", "DROP TYPE theirs")
+    told = run("apply", str(folder), "--prune", "--yes").output
+    assert told.index("dropped: type way") < told.index("dropped: type place")
+    assert "CREATE TYPE byhand" in run("metastore", "export").output
+
+
+def test_a_type_and_the_stream_that_uses_it_go_together(run: Run, folder: Path) -> None:
+    folder.joinpath("place.sql").write_text(PLACE.format(name="place"), "utf-8")
+    folder.joinpath("old.sql").write_text(
+        "CREATE STREAM old (home place) WITH (KAFKA_TOPIC = 'o', VALUE_FORMAT = 'AVRO')", "utf-8"
+    )
+    run("apply", str(folder), "--yes")
+    for name in ("place", "old"):
+        folder.joinpath(f"{name}.sql").unlink()
+    told = run("apply", str(folder), "--prune", "--yes").output
+    assert told.index("dropped: stream old") < told.index("dropped: type place")
+    assert "Nothing to do: 1 unchanged." in run("apply", str(folder), "--prune").output
+
+
+def test_a_type_of_another_project_is_not_changed(run: Run, folder: Path) -> None:
+    run("sql", "-e", f"{PLACE.format(name='place')} WITH (LABEL = 'others')")
+    folder.joinpath("place.sql").write_text(PLACE.format(name="place"), "utf-8")
+    told = run("apply", str(folder), "--yes", code=1).output
+    assert "LABEL_DIFFERS place belongs to the project with the label others" in told
+    folder.joinpath("place.sql").write_text(f"{PLACE.format(name='spot')} WITH (LABEL = 'others')", "utf-8")
+    told = run("apply", str(folder), "--yes", code=1).output
+    assert "LABEL_DIFFERS spot says LABEL = 'others', and the project has the label flights" in told
+    told = run("sql", "-e", f"{PLACE.format(name='q')} WITH (KAFKA_TOPIC = 'x')", code=1).output
+    assert "KAFKA_TOPIC is no property of a type; a type has LABEL alone" in told
+
+
 def test_what_is_refused_has_its_file_and_line_and_nothing_is_written(run: Run, folder: Path) -> None:
     folder.joinpath("a.sql").write_text("\nCREATE STREAM a WITH (KAFKA_TOPIC = 'nobody');", "utf-8")
     told = run("apply", str(folder), "--yes", code=1).output

@@ -278,7 +278,12 @@ statements_by_class: st.SearchStrategy[SqlStatement] = st.one_of(
     st.builds(DropSourceStatement, KINDS, NAMES, cascade=st.just(value=True), digest=st.just("0123abcd")),
     st.builds(UndropStatement, KINDS | st.just(""), NAMES),
     st.builds(
-        CreateTypeStatement, NAMES.filter(lambda name: name.upper() not in SQL_TYPE_WORDS), TYPES, st.booleans(), TEXTS
+        CreateTypeStatement,
+        NAMES.filter(lambda name: name.upper() not in SQL_TYPE_WORDS),
+        TYPES,
+        st.booleans(),
+        TEXTS,
+        TEXTS,
     ),
     st.builds(DropTypeStatement, NAMES, st.booleans()),
     st.builds(AddColumnsStatement, KINDS, NAMES, several(COLUMNS, 1)),

@@ -11,7 +11,7 @@ import pytest
 from tests.costs import note_killed
 from tests.real.test_headless import exported, sequence_of, write_project
 from treaty import connect
-from treaty.cli.metastore.project import DONE
+from treaty.cli.metastore.plan_output import DONE
 
 STREAMS = 36
 SECONDS = 120
@@ -31,16 +31,19 @@ def apply(project: Path, log: str, code: int = 0) -> str:
     return told
 
 
-def kill_after_a_statement(project: Path, log: str, pause: float) -> bool:
-    """Begin to apply, and kill the process a moment after it has reported a statement; False where it had none to report."""
+def kill_after_a_statement(project: Path, log: str, pause: float) -> None:
+    """Begin to apply, and kill the process a moment after it has reported a statement."""
     process = begin_apply(project, log)
     assert process.stdout is not None
+    told = []
     try:
         for line in process.stdout:
+            told.append(line)
             if line.startswith(tuple(f"{word}: " for word in DONE.values())):
                 sleep(pause)
-                return True
-        return False
+                return
+        assert process.stderr is not None
+        raise AssertionError("".join(told[-20:]) + process.stderr.read())
     finally:
         note_killed(process.pid)
         process.kill()
@@ -56,10 +59,12 @@ def kill_applies(folder: Path, kills: int) -> None:
     order = sorted(whole, key=lambda file: (not file.path.startswith("types/"), file.path))
     before = 0
     for kill in range(kills):
-        assert kill_after_a_statement(project, log, PAUSES[kill % len(PAUSES)])
+        kill_after_a_statement(project, log, PAUSES[kill % len(PAUSES)])
         there = exported(log)
         assert len(there) > before, "a statement that was reported stays"
-        assert sorted(there, key=str) == sorted(order[: len(there)], key=str), "a statement is there whole, and those before it"
+        assert sorted(there, key=str) == sorted(order[: len(there)], key=str), (
+            "a statement is there whole, and those before it"
+        )
         before = len(there)
         if before == len(whole):
             break

@@ -305,7 +305,8 @@ def undrop_source(ask: SourceAsker) -> Request[Any]:
 def create_type(ask: SourceAsker) -> Request[Any]:
     name = ask.chance.choice(TYPES) if ask.often(0.95) else ask.chance.choice(["INT", "array", "", "a`b"])
     text = ask.chance.choices(TEXTS, (6, 6, 3, 2, 2, 2, 0.3, 0.3))[0]
-    return m.CreateType(name, text, ask.often(0.2), "noted" if ask.often(0.2) else "")
+    label = ("", "team", "", "l" * 5_000)[len(ask.pasts) % 4]  # no chance is drawn, as above
+    return m.CreateType(name, text, ask.often(0.2), "noted" if ask.often(0.2) else "", label=label)
 
 
 def drop_type(ask: SourceAsker) -> Request[Any]:

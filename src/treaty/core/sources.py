@@ -240,7 +240,7 @@ class DroppedSource:
 
 @dataclass(frozen=True, slots=True)
 class StoredType:
-    """A named SQL type: its definition as SQL text, and the keys of the types that the definition uses."""
+    """A named SQL type: its definition as SQL text, the keys of the types that the definition uses, and the label of its project."""
 
     name: str
     definition: str
@@ -249,6 +249,7 @@ class StoredType:
     comment: str = ""
     author: str = ""
     time: int = 0
+    label: str = ""
     extra: Extra = ()
 
 

@@ -98,11 +98,14 @@ def create_table(
     return (yield from _create(statement, dry_run=dry_run))
 
 
-def create_type(name: str, definition: str, *, comment: str = "", if_not_exists: bool = False) -> Exchange[TypeStored]:
-    """Name a type: ``create_type("address", "STRUCT<street: STRING, zip: INT>")``."""
+def create_type(
+    name: str, definition: str, *, comment: str = "", label: str = "", if_not_exists: bool = False
+) -> Exchange[TypeStored]:
+    """Name a type: ``create_type("address", "STRUCT<street: STRING, zip: INT>")``. `label` is the project that it belongs to."""
     kind = read_columns({name: definition})[0].type
-    _parse_again(CreateTypeStatement(name, kind, if_not_exists, comment))
-    return (yield from request_answer(CreateType(name, print_column_type(kind), if_not_exists, comment)))
+    _parse_again(CreateTypeStatement(name, kind, if_not_exists, comment, label))
+    request = CreateType(name, print_column_type(kind), if_not_exists, comment, label=label)
+    return (yield from request_answer(request))
 
 
 # ------------------------------------------------------------------------------------------------------------- changes

@@ -75,6 +75,7 @@ class TypeBody(Struct, rename="camel", omit_defaults=True):
     comment: str = ""
     users: list[str] = []
     hidden_users: int = 0
+    label: str = ""
 
 
 class TypesBody(Struct, omit_defaults=True):
@@ -169,7 +170,7 @@ def type_body(type_: StoredType, described: TypeFound | None = None) -> TypeBody
     expanded, users, hidden = (
         ("", [], 0) if described is None else (described.expanded, list(described.users), described.hidden_users)
     )
-    return TypeBody(type_.name, type_.definition, type_.generation, expanded, type_.comment, users, hidden)
+    return TypeBody(type_.name, type_.definition, type_.generation, expanded, type_.comment, users, hidden, type_.label)
 
 
 def dependencies_body(described: Dependents) -> DependenciesBody:

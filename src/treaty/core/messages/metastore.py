@@ -309,8 +309,8 @@ class UndropSource(Request[SourceStored]):
 
 @dataclass(frozen=True, slots=True)
 class CreateType(Request[TypeStored]):
-    """Name a SQL type. One of the same name is refused, or with `if_not_exists` answered as it is. With `dry_run` nothing is
-    written. `importer` as in `CreateSource`.
+    """Name a SQL type, of the project `label`. One of the same name is refused, or with `if_not_exists` answered as it is.
+    With `dry_run` nothing is written. `importer` as in `CreateSource`.
     """
 
     name: str
@@ -319,6 +319,7 @@ class CreateType(Request[TypeStored]):
     comment: str = ""
     dry_run: bool = False
     importer: bool = False
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,9 +334,6 @@ class DropType(Request[TypeDropped]):
 
 DEFINITION_COMMANDS = (CreateSource, ChangeSource, SetSourceState, DropSource, UndropSource, CreateType, DropType)
 """Commands of statements that change sources and types."""
-
-
-# -------------------------------------------------------------------------------------------------------- queries
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ def print_source(source: Source) -> str:
 
 def print_type(type_: StoredType) -> str:
     """Return the CREATE TYPE statement of a type."""
-    return print_statement(CreateTypeStatement(type_.name, parse_column_type(type_.definition), comment=type_.comment))
+    kind = parse_column_type(type_.definition)
+    return print_statement(CreateTypeStatement(type_.name, kind, comment=type_.comment, label=type_.label))
 
 
 def statement_of(source: Source) -> CreateSourceStatement:

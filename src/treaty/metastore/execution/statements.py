@@ -59,7 +59,12 @@ def _undrop(statement: s.UndropStatement, context: StatementContext) -> Exchange
 
 def _create_type(statement: s.CreateTypeStatement, context: StatementContext) -> Exchange[Answer]:
     request = CreateType(
-        statement.name, print_column_type(statement.type), statement.if_not_exists, statement.comment, context.dry_run
+        statement.name,
+        print_column_type(statement.type),
+        statement.if_not_exists,
+        statement.comment,
+        context.dry_run,
+        label=statement.label,
     )
     stored = yield from request_answer(request)
     return describe_type(stored, context)

@@ -15,11 +15,10 @@ from treaty.metastore.definitions import DEFINED, connector_of, define_source, p
 from treaty.metastore.execution.source_printer import print_source, properties_of, statement_of
 from treaty.metastore.project.order import side_subject
 from treaty.metastore.sql.printer import print_statement
-from treaty.metastore.sql.properties import PROPERTIES
+from treaty.metastore.sql.properties import LABEL, PROPERTIES
 from treaty.metastore.sql.statements import CreateSourceStatement, CreateTypeStatement
 
 SIDES = ("key", "value")
-LABEL = "LABEL"
 
 
 def with_label(statement: CreateSourceStatement, label: str) -> CreateSourceStatement:
@@ -27,6 +26,11 @@ def with_label(statement: CreateSourceStatement, label: str) -> CreateSourceStat
     if not label or statement.property(LABEL):
         return statement
     return replace(statement, properties=(*statement.properties, (LABEL, label)))
+
+
+def with_type_label(statement: CreateTypeStatement, label: str) -> CreateTypeStatement:
+    """Return a statement whose type has a label, unless it names one itself."""
+    return replace(statement, label=statement.label or label)
 
 
 def find_new_print(
@@ -168,7 +172,7 @@ def print_type_statement(statement: CreateTypeStatement) -> str:
 
 
 def is_same_type(statement: CreateTypeStatement, row: StoredType) -> bool:
-    """Whether a statement says what the row of a type has."""
+    """Whether a statement says what the row of a type has. A label is given when a type is created, and is no difference later."""
     stated = (statement.name, print_column_type(statement.type), statement.comment)
     return stated == (row.name, row.definition, row.comment)
 

@@ -1,4 +1,4 @@
-"""What a folder lacks: sources that have its label and that no file describes, readers before what they read."""
+"""What a folder lacks: sources and types that have its label and that no file describes, users before what they use."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from treaty.core.messages.metastore import DropSource, ExpectedSource
 from treaty.core.refusals import Reason, Refusal
 from treaty.core.registry import Exchange, request_answer
-from treaty.core.sources import Source
+from treaty.core.sources import Source, StoredType
 from treaty.core.state.metastore.indexes import reads_of
 from treaty.core.state.metastore.keys import key_of_name
-from treaty.metastore.execution.source_printer import print_source
-from treaty.metastore.project.comparison import LABEL, list_differences
+from treaty.metastore.execution.source_printer import print_source, print_type
+from treaty.metastore.project.comparison import list_differences
 from treaty.metastore.project.objects import ObjectKey
 from treaty.metastore.project.plan import DROP, PlannedStep
 from treaty.metastore.sql.printer import print_statement
-from treaty.metastore.sql.statements import DropSourceStatement
+from treaty.metastore.sql.properties import LABEL
+from treaty.metastore.sql.statements import DropSourceStatement, DropTypeStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,28 @@ def plan_drops(choice: DropChoice, sources: Mapping[str, Source]) -> Exchange[li
         return []
     going = {key: source for key, source in sources.items() if _is_going(choice, sources, key, source)}
     steps = []
-    for key in order_drops(going):
+    reads = {key: {key_of_name(one.source) for one in reads_of(source)} for key, source in going.items()}
+    for key in order_drops(reads):
         steps.append((yield from _plan_drop(choice, sources, going, key)))
+    return steps
+
+
+def plan_type_drops(choice: DropChoice, types: Mapping[str, StoredType]) -> list[PlannedStep]:
+    """Return the drops of the types that have the label and are not in the project. Whether something else uses them the dry run of
+    the whole plan says, after the drops of sources.
+    """
+    if not choice.label:
+        return []
+    going = {
+        key: type_ for key, type_ in types.items() if type_.label == choice.label and ("type", key) not in choice.kept
+    }
+    steps = []
+    for key in order_drops({key: set(type_.types) for key, type_ in going.items()}):
+        drop = DropTypeStatement(going[key].name)
+        lines = list_differences(print_type(going[key]), "")
+        steps.append(
+            PlannedStep(DROP, "TYPE", drop.name, differences=lines, statement=drop, text=print_statement(drop))
+        )
     return steps
 
 
@@ -48,13 +69,13 @@ def _is_going(choice: DropChoice, sources: Mapping[str, Source], key: str, sourc
     return dict(labelled.properties).get(LABEL) == choice.label
 
 
-def order_drops(going: Mapping[str, Source]) -> list[str]:
-    """Return the keys so that readers come before what they read."""
+def order_drops(needs: Mapping[str, Collection[str]]) -> list[str]:
+    """Return the keys so that users come before what they need."""
     ordered: list[str] = []
-    left = dict(going)
+    left = dict(needs)
     while left:
-        read = {key_of_name(one.source) for source in left.values() for one in reads_of(source)}
-        free = sorted(key for key in left if key not in read) or sorted(left)[:1]
+        needed = {key for keys in left.values() for key in keys}
+        free = sorted(key for key in left if key not in needed) or sorted(left)[:1]
         ordered += free
         for key in free:
             del left[key]

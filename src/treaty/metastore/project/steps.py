@@ -19,7 +19,6 @@ from treaty.metastore.execution.planner import plan_statement
 from treaty.metastore.execution.source_printer import print_source, print_type
 from treaty.metastore.project.commits import preview_plan
 from treaty.metastore.project.comparison import (
-    LABEL,
     find_new_print,
     find_property_changes,
     is_same_query,
@@ -28,14 +27,16 @@ from treaty.metastore.project.comparison import (
     pin_sides,
     print_type_statement,
     with_label,
+    with_type_label,
 )
-from treaty.metastore.project.drops import DropChoice, plan_drops
+from treaty.metastore.project.drops import DropChoice, plan_drops, plan_type_drops
 from treaty.metastore.project.objects import ObjectKey, ProjectObject, SqlProject
 from treaty.metastore.project.order import find_needs, order_objects
 from treaty.metastore.project.plan import CHANGE, CREATE, KEEP, WAITING, PlannedStep, ProjectPlan, kind_of_object
 from treaty.metastore.project.planned_rows import PlannedRows
 from treaty.metastore.script_run import run_statement
 from treaty.metastore.sql.printer import print_statement
+from treaty.metastore.sql.properties import LABEL
 from treaty.metastore.sql.script import ParsedStatement
 from treaty.metastore.sql.statements import (
     CreateSourceStatement,
@@ -115,9 +116,9 @@ def plan_project(project: SqlProject, choices: ProjectChoices) -> Exchange[Proje
     if choices.prune:
         described_keys = {described.key for described in ordered}
         superfluous = {key for described in ordered for key in rows.list_superfluous(described)}
-        steps += yield from plan_drops(
-            DropChoice(choices.label, described_keys, rows.coming, superfluous), rows.sources
-        )
+        choice = DropChoice(choices.label, described_keys, rows.coming, superfluous)
+        steps += yield from plan_drops(choice, rows.sources)
+        steps += plan_type_drops(choice, rows.types)
     return (yield from preview_plan(ProjectPlan(tuple(steps), choices.label), rows.needs))
 
 
@@ -127,9 +128,17 @@ def plan_project(project: SqlProject, choices: ProjectChoices) -> Exchange[Proje
 def _plan_type(rows: _MetastoreRows, described: ProjectObject, statement: CreateTypeStatement) -> list[PlannedStep]:
     key = described.key[1]
     row = rows.types.get(key)
-    new = print_type_statement(statement)
-    create = replace(statement, if_not_exists=False)
-    step = _step(described, KEEP if row is not None else CREATE, "" if row is None else print_type(row), new)
+    labelled = with_type_label(statement, rows.choices.label or ("" if row is None else row.label))
+    create = replace(labelled, if_not_exists=False)
+    step = _step(
+        described,
+        KEEP if row is not None else CREATE,
+        "" if row is None else print_type(row),
+        print_type_statement(labelled),
+    )
+    foreign = _refuse_label(rows, described, statement.label, "" if row is None else row.label)
+    if foreign is not None:
+        return [replace(step, action=CHANGE, refusal=foreign)]
     if row is not None and is_same_type(statement, row):
         return [_keep_step(step)]
     definition = print_column_type(statement.type)
@@ -174,7 +183,7 @@ def _plan_source(
 ) -> Exchange[list[PlannedStep]]:
     key = described.key[1]
     row = rows.sources.get(key)
-    label = rows.choices.label or ("" if row is None else dict(row.properties).get(LABEL, ""))
+    label = rows.choices.label or _label_of(row)
     labelled = with_label(statement, label)
     old = "" if row is None else print_source(row)
     create = _plain(labelled) if row is None else replace(_plain(pin_sides(labelled, row)), or_replace=True)
@@ -196,7 +205,9 @@ def _plan_source(
         return [_keep_step(step), *settings]
     rows.coming.add(described.key)
     step = replace(step, differences=(*list_differences(old, new), *missing), notes=(*notes, *lost))
-    refusal = _refuse_label(rows, described, statement, row) or _refuse_difference(rows, described, row)
+    refusal = _refuse_label(rows, described, statement.property(LABEL), _label_of(row)) or _refuse_difference(
+        rows, described, row
+    )
     if refusal is not None:
         return [replace(step, refusal=refusal)]
     changes = () if row is None else find_property_changes(labelled, row)
@@ -305,19 +316,25 @@ def _waiting(rows: _MetastoreRows, described: ProjectObject, step: PlannedStep, 
     return replace(step, refusal=reason)
 
 
-def _refuse_label(
-    rows: _MetastoreRows, described: ProjectObject, statement: CreateSourceStatement, row: Source | None
-) -> Reason | None:
-    label = rows.choices.label
-    own = statement.property(LABEL)
+def _label_of(row: Source | None) -> str:
+    return "" if row is None else dict(row.properties).get(LABEL, "")
+
+
+def _refuse_label(rows: _MetastoreRows, described: ProjectObject, own: str, earlier: str) -> Reason | None:
+    """Return the reason why an object with a label of its file (`own`) and of its row (`earlier`) is no part of the project."""
+    label, kind = rows.choices.label, kind_of_object(described)
     if label and own and own != label:
         message = f"{described.name} says LABEL = '{own}', and the project has the label {label}"
         allowed = "the statement without LABEL, or the project with this label"
         return Reason("LABEL_DIFFERS", message, path=described.file, old=own, new=label, allowed=allowed)
-    earlier = "" if row is None else dict(row.properties).get(LABEL, "")
     if label and earlier and earlier != label:
         message = f"{described.name} belongs to the project with the label {earlier}"
-        allowed = f"ALTER {kind_of_object(described)} {print_name(described.name)} SET (LABEL = '{label}') first, where it shall belong to this one"
+        alter = f"ALTER {kind} {print_name(described.name)} SET (LABEL = '{label}') first, where it shall belong to this one"
+        allowed = (
+            "a type of another name, or the folder without it: its sources may use the type"
+            if kind == "TYPE"
+            else alter
+        )
         return Reason("LABEL_DIFFERS", message, path=described.file, old=earlier, new=label, allowed=allowed)
     return None
 

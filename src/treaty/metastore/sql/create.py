@@ -6,7 +6,7 @@ from treaty.metastore.sql.bodies import read_body
 from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.foreign_words import INSIDE
 from treaty.metastore.sql.heads import GivenProperties, pairs_of, read_columns, read_properties, refuse_query_properties
-from treaty.metastore.sql.properties import canonical_names, defaults_for
+from treaty.metastore.sql.properties import LABEL, canonical_names, defaults_for
 from treaty.metastore.sql.statements import CreateSourceStatement, CreateTypeStatement, OnceStatement
 from treaty.metastore.sql.values import HeadColumn
 
@@ -160,6 +160,10 @@ def _read_type(cursor: StatementCursor) -> CreateTypeStatement:
         cursor.report("TYPE_NAME_TAKEN", message, token, hint="another name")
     cursor.need("AS")
     kind = cursor.read_type()
-    comment = cursor.read_string() if cursor.take("COMMENT") else ""
+    comment, written = _read_options(cursor)
     cursor.need_end()
-    return CreateTypeStatement(name, kind, if_not_exists, comment)
+    for word, (_, word_token) in written.items():
+        if word != LABEL:
+            message = f"{word} is no property of a type"
+            cursor.report("PROPERTY_MISPLACED", message, word_token, hint="a type has LABEL alone", expected=(LABEL,))
+    return CreateTypeStatement(name, kind, if_not_exists, comment, dict(pairs_of(written)).get(LABEL, ""))

@@ -38,7 +38,10 @@ STATEMENT_FORMS: Mapping[str, tuple[tuple[str, str], ...]] = {
             "the words of Spark: a streaming table is a table if it has keys or groups, else a stream; a view is a table",
         ),
         ("CREATE OR ALTER …", "the words of Flink for CREATE OR REPLACE"),
-        ("CREATE TYPE [IF NOT EXISTS] name AS type [COMMENT 'text']", "names a type of columns"),
+        (
+            "CREATE TYPE [IF NOT EXISTS] name AS type [COMMENT 'text'] [WITH (LABEL = 'project')]",
+            "names a type of columns",
+        ),
     ),
     "ALTER": (
         ("ALTER STREAM | TABLE name ADD [COLUMN] column type [NOT NULL] [COMMENT 'text'], …", "adds columns"),

@@ -10,6 +10,7 @@ from treaty.core.column_types.tokens import print_name, print_text
 from treaty.core.schema import Pairs
 from treaty.metastore.sql import statements as s
 from treaty.metastore.sql.keywords import QUOTED_WORDS
+from treaty.metastore.sql.properties import LABEL
 from treaty.metastore.sql.values import (
     EARLIEST,
     LATEST,
@@ -118,7 +119,8 @@ def _drop(statement: s.DropSourceStatement) -> str:
 def _type(statement: s.CreateTypeStatement) -> str:
     comment = f" COMMENT {print_text(statement.comment)}" if statement.comment else ""
     exists = " IF NOT EXISTS" * statement.if_not_exists
-    return f"CREATE TYPE{exists} {_name(statement.name)} AS {print_column_type(statement.type)}{comment}"
+    label = f" WITH ({_properties(((LABEL, statement.label),))})" if statement.label else ""
+    return f"CREATE TYPE{exists} {_name(statement.name)} AS {print_column_type(statement.type)}{comment}{label}"
 
 
 def _show(statement: s.ShowStatement) -> str:

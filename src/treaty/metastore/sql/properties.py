@@ -108,6 +108,8 @@ _WAYS = {
     "CSV": _WITHOUT_SCHEMA,
     "DEBEZIUM-JSON": "JSON, with a schema of the envelope",
 }
+LABEL = "LABEL"
+"""The property that names the project of a source or type."""
 NONE, KAFKA = "NONE", "KAFKA"
 """Formats of keys without a schema: no key at all, and one primitive as Kafka's own serializers write it."""
 _FORMATS = ("AVRO", "PROTOBUF", "JSON")
@@ -171,7 +173,8 @@ PROPERTIES: Mapping[str, SourceProperty] = {
     "VALUE_PROTOBUF_NULLABLE_REPRESENTATION": _property("how Protobuf says null, in values", *_NULLABLE),
     "KEY_PROTOBUF_NULLABLE_REPRESENTATION": _property("how Protobuf says null, in keys", *_NULLABLE),
     "LABEL": _property(
-        "the project that the source belongs to; `treaty apply --prune` drops only what has its label", alterable=True
+        "the project that the source or type belongs to; `treaty apply --prune` drops only what has its label",
+        alterable=True,
     ),
     "START": _property(
         "where a new query begins to read",

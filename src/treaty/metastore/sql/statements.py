@@ -58,12 +58,13 @@ class UndropStatement:
 
 @dataclass(frozen=True, slots=True)
 class CreateTypeStatement:
-    """CREATE TYPE."""
+    """CREATE TYPE; `label` is the project that the type belongs to."""
 
     name: str
     type: SqlType
     if_not_exists: bool = False
     comment: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,9 +301,6 @@ class AssertTopicStatement:
     replicas: int = 0
     exists: bool = True
     timeout: int = 1_000
-
-
-# --------------------------------------------------------------------------------------------------- values and settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,11 @@ def create_type(view: View, command: Command[CreateType], engine: SchemaEngine) 
     request = command.request
     refuse_bad_name(request.name, "TYPE_NAME", "/name")
     _refuse_built_in(request.name)
+    if len(request.label) > limits.NAME_LENGTH:
+        allowed = f"at most {limits.NAME_LENGTH} characters"
+        raise TooLarge.of(
+            "NAME_LENGTH", "The label is too long", path="/label", new=request.label[:100], allowed=allowed
+        )
     type_ = column_type(request.definition, "TYPE_TEXT", "/definition")
     key = type_key(request.name)
     stored = view.get(TYPE, key)
@@ -78,7 +83,9 @@ def create_type(view: View, command: Command[CreateType], engine: SchemaEngine) 
     definition = print_column_type(type_)
     expand_text(view, definition)
     generation = view.sequence + 1
-    row = StoredType(request.name, definition, generation, used, request.comment, command.principal, command.time)
+    row = StoredType(
+        request.name, definition, generation, used, request.comment, command.principal, command.time, request.label
+    )
     rows = () if request.dry_run else (make_row(TYPE, key, row), *expired_rows(view, command.time))
     return Decision(rows, TypeStored(request.name, generation, created=True))
 
@@ -127,7 +134,7 @@ def list_types(view: View, command: Command[ListTypes], engine: SchemaEngine) ->
         row = base.get(TYPE, key)
         if row is None:
             continue
-        size += len(row.definition) + len(row.comment) + len(row.name)
+        size += len(row.definition) + len(row.comment) + len(row.name) + len(row.label)
         if len(rows) == limit or (rows and size > limits.SOURCES_PAGE_CHARACTERS):
             return Decision((), Types(tuple(rows), last))
         rows.append(replace(row, extra=()))

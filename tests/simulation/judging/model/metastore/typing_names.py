@@ -15,8 +15,10 @@ from treaty.core.sources import StoredType
 
 
 def create_type(past: Past, asking: Asking, request: m.CreateType) -> Yes:
-    """Name, text, whether it is there, room, what it is made of."""
+    """Name, label, text, whether it is there, room, what it is made of."""
     refuse_bad_name(request.name, "TYPE_NAME")
+    if len(request.label) > limits.NAME_LENGTH:
+        raise No(TooLarge, "NAME_LENGTH")
     read = sql_types.parse(request.definition, "TYPE_TEXT")
     key, there = key_of(request.name), types(past)
     if key in there:
@@ -33,7 +35,7 @@ def create_type(past: Past, asking: Asking, request: m.CreateType) -> Yes:
     sql_types.refuse_deep(past, read)
     new = StoredType(
         request.name, sql_types.canonical(read), past.sequence + 1, tuple(sorted(used)), request.comment,
-        asking.principal, asking.time,
+        asking.principal, asking.time, request.label,
     )  # fmt: skip
     answer = m.TypeStored(new.name, new.generation, created=True)
     return Yes(() if request.dry_run else (TypeChanged(key, new), *expired(past, asking)), answer)
