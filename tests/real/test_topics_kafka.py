@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,12 +15,14 @@ from tests.real.test_statements_kafka import post
 from tests.servers.kafka import Kafka
 from treaty import connect, connect_async
 from treaty.assemble.topic_lease import STALE_SECONDS, TopicLeases
-from treaty.assemble.topic_reconciler import TopicReconciler
+from treaty.assemble.topic_reconciler import ROUND_SECONDS, TopicReconciler
 from treaty.client.kafka.topic_admin import TopicAdmin
 from treaty.core.kafka import KafkaCluster
 from treaty.core.messages.deleted_topics import DeletedTopics, ListDeletedTopics
+from treaty.core.refusals import Refusal
 from treaty.core.registry import AsyncRegistry
 from treaty.metastore import Metastore
+from treaty.metastore.records.destinations import RecordDestinations
 
 STREAM = "CREATE STREAM {0} (v INT) WITH (KAFKA_TOPIC = '{0}', VALUE_FORMAT = 'AVRO'{1})"
 
@@ -145,6 +147,64 @@ async def await_quiet(registry: AsyncRegistry, cluster: KafkaCluster) -> None:
             return
         await asyncio.sleep(0.1)
     raise AssertionError(steps)
+
+
+def test_a_deletion_that_the_brokers_refuse_is_shown_with_the_remedy_and_tried_ever_less_often(
+    kafka: Kafka, tmp_path: Path
+) -> None:
+    """One try a round, the other topics are changed all the same, and the topic goes once its deletion is allowed."""
+    kept, other = kafka.topic(f"t{uuid4().hex}"), f"t{uuid4().hex}"
+    cluster = KafkaCluster(kafka.bootstrap)
+    steps: list[str] = []
+
+    def show() -> list[Any]:
+        with connect(url) as connection, closing(RecordDestinations({"main": cluster})) as destination:
+            metastore = Metastore(connection.registry, destination=destination)
+            return next((list(row) for row in metastore.run("SHOW TOPICS EXTENDED")[0].rows if row[0] == kept), [])
+
+    async def work(count: int) -> list[float]:
+        async with connect_async(url) as connection:
+            reconciler = TopicReconciler(connection.registry, {"main": cluster}, steps.append)
+            return [await reconciler.work() for _ in range(count)]
+
+    url = f"sqlite://{tmp_path / 'log.db'}"
+    with connect(url) as connection:
+        metastore = Metastore(connection.registry)
+        metastore.run(f"{STREAM.format(kept, ', DELETE_GRACE_MS = 0')}; DROP STREAM {kept} DELETE TOPIC")
+        metastore.run(STREAM.format(other, ", PARTITIONS = 1"))
+    with kafka.keeping(kept):
+        await_obstacle(cluster, kept)
+        assert asyncio.run(work(5)) == [10.0, 20.0, 40.0, 60.0, 60.0], steps
+        assert [steps.count(f"{word} {topic}") for word, topic in (("delete", kept), ("create", other))] == [5, 1]
+        row = show()
+        assert row[7] == "refused"
+        assert f"allow Delete on topic {kept}, or delete it by another client" in row[8]
+        with connect(url) as connection, pytest.raises(Refusal) as refused:
+            Metastore(connection.registry).run(STREAM.format(kept, ""))
+        assert refused.value.reason.rule == "TOPIC_DELETING"
+    asyncio.run(let_leases_pass(url, cluster))
+    assert show() == []
+    assert TopicAdmin(cluster).describe([kept]) == {kept: None}
+
+
+def await_obstacle(cluster: KafkaCluster, topic: str) -> None:
+    """Wait until the brokers have taken a rule that forbids the deletion of a topic."""
+    for _ in range(200):
+        if TopicAdmin(cluster).find_obstacle(topic):
+            return
+        time.sleep(0.1)
+    raise AssertionError(topic)
+
+
+async def let_leases_pass(url: str, cluster: KafkaCluster) -> None:
+    """Settle by a server that sees the lease of one that is gone as stale."""
+    async with connect_async(url) as connection:
+        now = [0.0]
+        reconciler = TopicReconciler(connection.registry, {"main": cluster}, leases=TopicLeases(clock=lambda: now[0]))
+        await reconciler.work()
+        now[0] = STALE_SECONDS
+        assert await reconciler.work() == ROUND_SECONDS
+        await await_quiet(connection.registry, cluster)
 
 
 def test_of_two_servers_one_works_and_a_dropped_topic_goes_once(kafka: Kafka, tmp_path: Path) -> None:

@@ -9,12 +9,15 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperation, AclPermissionType
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from tests.facades.authority import Authority
@@ -35,6 +38,9 @@ SETTINGS: Mapping[str, str] = {
         'org.apache.kafka.common.security.plain.PlainLoginModule required user_ann="known only to ann";'
     ),
     "auto.create.topics.enable": "false",
+    # What no rule names is allowed, so that a test may forbid one thing.
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
     "log.retention.ms": "-1",  # tests write records of any time
     # Internal topics have one replica, and one partition to create and not fifty.
     "offsets.topic.replication.factor": "1",
@@ -178,6 +184,37 @@ class Kafka:
         (made,) = self.admin.create_topics([NewTopic(name, partitions, 1, config=dict(settings or {}))]).values()
         made.result(30)
         return name
+
+    @contextmanager
+    def keeping(self, topic: str) -> Iterator[None]:
+        """Have the broker refuse the deletion of a topic while the block runs; all else is allowed."""
+        rules = [
+            AclBinding(kind, name, ResourcePatternType.LITERAL, "User:ANONYMOUS", "*", operation, permission)
+            for kind, name in ((ResourceType.TOPIC, topic), (ResourceType.BROKER, "kafka-cluster"))
+            for operation, permission in (
+                (AclOperation.ALL, AclPermissionType.ALLOW),
+                (AclOperation.DELETE, AclPermissionType.DENY),
+            )
+        ]
+        for future in self.admin.create_acls(rules).values():
+            future.result(30)
+        try:
+            yield
+        finally:
+            listed = [
+                AclBindingFilter(
+                    one.restype,
+                    one.name,
+                    one.resource_pattern_type,
+                    one.principal,
+                    one.host,
+                    one.operation,
+                    one.permission_type,
+                )
+                for one in rules
+            ]
+            for future in self.admin.delete_acls(listed).values():
+                future.result(30)
 
     def settings(self, topic: str) -> dict[str, str]:
         """The settings of a topic."""

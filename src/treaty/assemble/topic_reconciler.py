@@ -68,11 +68,17 @@ class TopicReconciler:
         """Work until the task is cancelled; then give the leases back."""
         try:
             while True:
-                self._failures = 0 if await self.settle() else self._failures + 1
-                await asyncio.sleep(min(LONGEST_SECONDS, ROUND_SECONDS * 2 ** min(self._failures, 8)))
+                seconds = await self.work()
+                await asyncio.sleep(seconds)
         finally:
             with suppress(RegistryError, TimeoutError):
                 await asyncio.wait_for(self.leases.release_all(self.registry), RELEASE_SECONDS)
+
+    async def work(self) -> float:
+        """Make one round; return the seconds until the next one, more after each that left something."""
+        self._failures = 0 if await self.settle() else self._failures + 1
+        seconds: float = ROUND_SECONDS * 2 ** min(self._failures, 8)
+        return min(LONGEST_SECONDS, seconds)
 
     async def settle(self) -> bool:
         """Make one round; return whether every cluster answered and every change was made, by this server or another."""

@@ -11,8 +11,11 @@ from treaty.core.kafka import KafkaCluster, LastBrokerError
 ADMIN_SECONDS = 10.0
 """Seconds for one request to the controller."""
 RETENTION, CLEANUP = "retention.ms", "cleanup.policy"
+DELETIONS = "delete.topic.enable"
 READ_SETTINGS = (RETENTION, CLEANUP)
 """Settings of a topic that are read."""
+
+_BY_HAND = "delete it by another client; its row goes then"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +121,42 @@ class TopicAdmin:
                     return False
                 raise
         return True
+
+    def find_obstacle(self, topic: str) -> str | None:
+        """Return why the brokers don't delete a topic, with the remedy: empty where nothing stands against that, None where it is not there.
+
+        Raises `KafkaClientError`.
+        """
+        kafka = load_library()
+        admin_module = kafka.admin
+        with translate_errors(kafka, self._cluster.servers, self._heard):
+            admin = self._open(kafka)
+            try:
+                listed = admin.list_topics(timeout=ADMIN_SECONDS)
+            except kafka.KafkaException:
+                admin.poll(0)  # the library calls back from here only
+                raise
+            if topic not in listed.topics:
+                return None
+            described = self._await(
+                kafka, admin.describe_topics(kafka.TopicCollection([topic]), include_authorized_operations=True)
+            )
+            allowed = getattr(described, "authorized_operations", None)
+            if allowed is not None and admin_module.AclOperation.DELETE not in allowed:
+                return (
+                    f"the credentials of this cluster may not delete it: allow Delete on topic {topic}, or {_BY_HAND}"
+                )
+            broker = admin_module.ConfigResource(admin_module.ConfigResource.Type.BROKER, str(min(listed.brokers)))
+            entry = (self._await(kafka, admin.describe_configs([broker])) or {}).get(DELETIONS)
+        if entry is not None and entry.value == "false":
+            return f"the brokers have {DELETIONS}=false: set it to true, or {_BY_HAND}"
+        return ""
+
+    @staticmethod
+    def _await(kafka: ModuleType, futures: Mapping[Any, Any]) -> Any:
+        """Return the one answer; None where the brokers don't give it."""
+        (future,) = futures.values()
+        try:
+            return future.result(ADMIN_SECONDS * 2)
+        except kafka.KafkaException:
+            return None

@@ -1,7 +1,8 @@
 """SHOW TOPICS and ASSERT TOPIC: topics by the rows of sources, and with EXTENDED as the brokers have them."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,6 +23,7 @@ from treaty.metastore.records.desired_topics import (
     DELETING,
     MISSING,
     PRESENT,
+    REFUSED,
     UNKNOWN,
     WAITING,
     DesiredTopic,
@@ -53,15 +55,35 @@ class ReadTopics(StatementStep[dict[str, TopicFacts | None]]):
 
     def run(self, destination: object) -> dict[str, TopicFacts | None]:
         """Return the facts by topic. Raises `Unavailable` where the cluster does not answer, and `NotOffered` where it is not known."""
-        clusters: Mapping[str, KafkaCluster] = getattr(destination, "clusters", {})
-        if self.cluster not in clusters:
-            raise NotOffered(missing_cluster(self.cluster, clusters))
-        try:
-            return TopicAdmin(clusters[self.cluster]).describe(self.topics)
-        except KafkaMissingError as missing:
-            raise NotOffered(str(missing)) from missing
-        except KafkaClientError as error:
-            raise Unavailable(str(error)) from error
+        with _asking(destination, self.cluster) as admin:
+            return admin.describe(self.topics)
+
+
+@dataclass(frozen=True, slots=True)
+class FindObstacle(StatementStep[str | None]):
+    """A step of a statement that asks why a topic of a cluster is not deleted."""
+
+    cluster: str
+    topic: str
+
+    def run(self, destination: object) -> str | None:
+        """Return why, empty where that is not known, None where the topic is gone. Raises as `ReadTopics` does."""
+        with _asking(destination, self.cluster) as admin:
+            return admin.find_obstacle(self.topic)
+
+
+@contextmanager
+def _asking(destination: object, cluster: str) -> Iterator[TopicAdmin]:
+    """The admin client of a cluster, with its errors as those of a registry."""
+    clusters: Mapping[str, KafkaCluster] = getattr(destination, "clusters", {})
+    if cluster not in clusters:
+        raise NotOffered(missing_cluster(cluster, clusters))
+    try:
+        yield TopicAdmin(clusters[cluster])
+    except KafkaMissingError as missing:
+        raise NotOffered(str(missing)) from missing
+    except KafkaClientError as error:
+        raise Unavailable(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +140,20 @@ def show_topics(*, extended: bool) -> Exchange[ResultRows]:
             topic_facts.replicas if topic_facts else None, settings.get(RETENTION), settings.get(CLEANUP), state, detail,
         )  # fmt: skip
     for gone in deleted.topics:
-        state = DELETING if gone.begun else DELETED
-        listing.add(gone.topic, gone.cluster, None, "", None, None, None, state, _describe_deletion(gone))
+        state, detail = (yield from _explain_deletion(gone)) if gone.begun else (DELETED, _describe_deletion(gone))
+        listing.add(gone.topic, gone.cluster, None, "", None, None, None, state, detail)
     return listing
+
+
+def _explain_deletion(gone: DeletedTopic) -> Exchange[tuple[str, str]]:
+    """Return the state of a topic that is being deleted, and why it is there still, as far as the brokers say."""
+    try:
+        obstacle = yield from request_answer(FindObstacle(gone.cluster, gone.topic))
+    except (NotOffered, Unavailable) as error:
+        return DELETING, f"{_describe_deletion(gone)}; {error}"
+    if obstacle:
+        return REFUSED, f"{obstacle}; a server tries again, at most a minute later"
+    return DELETING, _describe_deletion(gone)
 
 
 def _read_facts(

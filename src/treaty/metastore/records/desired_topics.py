@@ -13,8 +13,8 @@ PRESENT, MISSING, CREATING, DIFFERS, UNKNOWN = "present", "missing", "creating",
 or not known, because the cluster is not known here or does not answer."""
 ADOPTED = "present, with the partitions that it has: no source says PARTITIONS, so it is not created"
 """What is wanted of a topic whose sources do not say how many partitions it has."""
-DELETED, DELETING = "deleted", "deleting"
-"""States of a topic whose last source was dropped with it: it goes when its time comes; it is being deleted."""
+DELETED, DELETING, REFUSED = "deleted", "deleting", "refused"
+"""States of a topic whose last source was dropped with it: it goes when its time comes; it is being deleted; the brokers don't delete it."""
 WAITING = "WAITING"
 """The state of a source whose topic is not there."""
 BROKER_REPLICAS = -1

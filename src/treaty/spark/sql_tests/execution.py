@@ -25,6 +25,8 @@ from treaty.spark.sql_tests.files import CaseFolder, CaseRows, InvalidCaseError,
 from treaty.spark.sql_tests.streams import StreamBatches, run_stream
 
 PLACE = "_treaty_place"
+_ONE_PARTITION = ("spark.sql.shuffle.partitions", "1")
+"""Rows of a test are few: each partition of a runner would be a task and a store of its own in each batch."""
 SourceLookup = Callable[[str], ReadableSource | None]
 """Finds a source by its name; None where there is none."""
 
@@ -55,6 +57,7 @@ class CaseRunner:
         self._views = views
         self._unread: set[str] = set()
         self._spark = open_session(spark)
+        self._spark.conf.set(*_ONE_PARTITION)
         self._statements = folder.statements
         self._find_source = find_source
         self._sources: dict[str, ReadableSource] = {}
