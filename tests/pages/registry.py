@@ -89,13 +89,13 @@ def post(server: Running, path: str, body: object) -> None:
         assert answer.status == 200
 
 
-async def add_query(registry: AsyncRegistry) -> None:
-    """Create the stream orders over orders-value, and the query mails, which reads buyer.mail of it."""
+async def add_query(registry: AsyncRegistry, name: str = "mails") -> None:
+    """Create the stream orders over orders-value, and the query mails, or of another name, which reads buyer.mail of it."""
     home, column = subject_of("orders-value"), SourceColumn("mail", "STRING")
     columns = (SourceColumn("id", "BIGINT"), SourceColumn("buyer", "STRUCT<mail: STRING, age: INT>"))
     orders = m.SourceDefinition("orders", "STREAM", "", columns, value=SourcePart("AVRO"), place="orders")
     there = (await registry.ask(m.CreateSource(orders, value_schema=Register(home, Draft(ORDER))))).answer
     read = SourceRead("orders", there.generation, "orders", columns=("buyer.mail",))
     plan = QueryPlan("SELECT buyer.mail FROM STREAM orders", (read,), engine="test")
-    mails = m.SourceDefinition("mails", "STREAM", "CREATE STREAM mails", (column,), connector="delta", query=plan)
+    mails = m.SourceDefinition(name, "STREAM", f"CREATE STREAM {name}", (column,), connector="delta", query=plan)
     await registry.ask(m.CreateSource(mails))

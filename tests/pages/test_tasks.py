@@ -79,6 +79,19 @@ def test_who_reads_this_field_and_when_it_last_did(tell: Tell) -> None:
     tell(story)
 
 
+def test_a_query_may_be_called_as_a_member_of_what_a_template_looks_into(tell: Tell) -> None:
+    name = "items"
+
+    async def story(browser: PageBrowser) -> None:
+        await add_query(browser.registry, name)
+        for page in ("source?name=orders", "schema?subject=orders-value", "graph?source=orders"):
+            seen = await browser.follow(page)
+            assert f"source?name={name}" in seen.html, page
+            assert "graph" in page or cells(seen, "Read by")["buyer"] == name
+
+    tell(story)
+
+
 def test_fields_of_lists_and_maps_are_met_by_their_paths() -> None:
     readers = ColumnReaders({("lines", "element", "price"): ["a"], ("tags", "value"): ["b"], ("whole",): ["c"]})
     assert readers.of(["lines"]) == readers.of(["Lines", "price"]) == ("a",)
