@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tests.behaviours.served import served
-from treaty.cli.metastore import wait_notice
+from treaty.cli.metastore import sql, wait_notice
 from treaty.cli.metastore.completion import NAMES_SECONDS, SourceNames, SqlCompleter
 from treaty.cli.metastore.line_editor import HISTORY_STATEMENTS, read_history, write_history
 from treaty.cli.metastore.shell import ScriptState, is_blank, is_complete
@@ -232,6 +233,15 @@ def test_a_statement_over_a_log_loads_what_it_needs_alone(tmp_path: Path) -> Non
     assert "treaty.log.sqlite.log" in loaded
     assert not [one for one in loaded for absent in ABSENT if one == absent or one.startswith(f"{absent}.")]
     assert len([one for one in loaded if one.startswith("treaty.")]) <= MODULES
+
+
+@pytest.mark.parametrize(
+    ("url", "words"), [("bogus://x", "no log for 'bogus://x'"), ("postgres://127.0.0.1:1/x", "check that it runs")]
+)
+def test_a_registry_that_can_t_be_opened_is_an_error_with_a_remedy(url: str, words: str) -> None:
+    run = CliRunner().invoke(sql.command, ["--registry", url, "-e", "SHOW STREAMS"])
+    assert (run.exit_code, words in run.stderr, "--registry" in run.stderr) == (2, True, True)
+    assert isinstance(run.exception, SystemExit)
 
 
 def test_schemas_are_made_in_the_formats_that_have_a_deriver() -> None:

@@ -57,14 +57,15 @@ class RegistrySession:
 
         `planner` says what plans queries; with `local` a JVM of this program also compares queries whose data is below `root` and in the clusters of `topics`.
         """
-        self._open = ExitStack()
-        destination = self._open.enter_context(closing(open_destinations(clusters, files)))
-        self._open.enter_context(report_failures())
-        registry = self._open.enter_context(closing(registry_url.open_at(url, "create")))
-        planning = self._open.enter_context(open_planning(planner, url))
-        if planner == LOCAL and (root is not None or topics):  # it loads Spark at once
-            planning = replace(planning, comparer=_open_comparer(registry, root, topics))
-        self._target = SessionTarget(registry, destination, planning)
+        with ExitStack() as opened:
+            destination = opened.enter_context(closing(open_destinations(clusters, files)))
+            opened.enter_context(report_failures())
+            registry = opened.enter_context(closing(registry_url.open_at(url, "create")))
+            planning = opened.enter_context(open_planning(planner, url))
+            if planner == LOCAL and (root is not None or topics):  # it loads Spark at once
+                planning = replace(planning, comparer=_open_comparer(registry, root, topics))
+            self._target = SessionTarget(registry, destination, planning)
+            self._open = opened.pop_all()
 
     def run(
         self,
