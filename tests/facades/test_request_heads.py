@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from uvicorn.server import ServerState
 from tests.facades.peers import PLAIN, running
 from treaty.api.network.caching_protocol import make_protocol
 from treaty.api.network.hosts import AllowedHosts
-from treaty.api.network.http2_refusal import PREFACE
+from treaty.api.network.http2_refusal import PREFACE, Http2Refusal
 from treaty.api.response_cache import ResponseCache
 
 JAVA = (
@@ -247,14 +248,16 @@ POST = b"\0\0\1\1\4\0\0\0\3\x83"
 BODY = b"\0\0\2\0\1\0\0\0\3{}"
 
 
+@pytest.mark.parametrize("cut", [0, 1, 17, 20])
 @pytest.mark.parametrize("rest", [FRAMES + POST + BODY, FRAMES + POST + b"\0\xff\xff\0\0\0\0\0\3" + bytes(70_000)])
-def test_a_client_that_begins_with_http2_gets_the_reason_in_that_protocol(rest: bytes) -> None:
+def test_a_client_that_begins_with_http2_gets_the_reason_in_that_protocol(rest: bytes, cut: int) -> None:
     async def story() -> bytes:
         async with running() as server:
             peer = await server.connect()
-            for part in (PREFACE, rest[:20], rest[20:]):
+            for part in (PREFACE[:cut], PREFACE[cut:], rest[:20], rest[20:]):
                 peer.writer.write(part)
-                await asyncio.sleep(0)
+                await peer.writer.drain()
+                await asyncio.sleep(0.01)
             answer = await asyncio.wait_for(peer.reader.read(), 20)
             await peer.close()
             assert not server.member.asked
@@ -265,6 +268,26 @@ def test_a_client_that_begins_with_http2_gets_the_reason_in_that_protocol(rest: 
     assert (headers[:2], headers[2][:5]) == ((1, 3), b"\x08\x03505")
     assert (data[:2], "speaks HTTP/1.1" in json.loads(data[2])["message"]) == ((0, 3), True)
     assert (ended[:2], ended[2][:8]) == ((7, 0), b"\0\0\0\3\0\0\0\x0d"), "HTTP_1_1_REQUIRED of RFC 9113 7"
+
+
+def test_frames_of_http2_are_looked_at_once() -> None:
+    """However few bytes a client sends at a time, what it has sent before costs nothing again."""
+
+    def count_calls(frames: int) -> int:
+        refusal, calls = Http2Refusal(), [0]
+
+        def count(_frame: object, event: str, _argument: object) -> None:
+            calls[0] += event in {"call", "c_call"}
+
+        sys.setprofile(count)
+        try:
+            for _ in range(9 * frames):
+                refusal.take(b"\0")
+        finally:
+            sys.setprofile(None)
+        return calls[0]
+
+    assert count_calls(200) < 3 * count_calls(100)
 
 
 def test_a_bad_body_behind_other_requests_ends_the_connection_behind_their_answers() -> None:

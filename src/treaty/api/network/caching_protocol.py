@@ -15,7 +15,7 @@ from treaty.api.errors import refuse_connection
 from treaty.api.network.addresses import network_of
 from treaty.api.network.connections import ConnectionTable
 from treaty.api.network.descriptors import count_sent, is_closed
-from treaty.api.network.http2_refusal import PREFACE, Http2Refusal
+from treaty.api.network.http2_refusal import Http2Refusal, find_preface_end
 from treaty.api.network.request_heads import (
     RefusedHeadError,
     head_without_upgrade,
@@ -252,10 +252,11 @@ class CachingProtocol(HttpToolsProtocol):
         try:
             self._parse(data)
         except httptools.HttpParserError as failure:
-            if data.startswith(PREFACE) and not self.is_answering():
+            end = find_preface_end(data) if self.parser.get_method() == b"PRI" else -1
+            if end >= 0 and not self.is_answering():
                 self.http2 = Http2Refusal()
                 self.has_ended = True
-                self._refuse_http2(data)
+                self._refuse_http2(data[end:])
                 return
             self._refuse(refused_version("") if "HTTP version" in str(failure) else self.refusing)
             return

@@ -19,11 +19,21 @@ _END_STREAM, _END_HEADERS = 1, 4
 _HTTP_1_1_REQUIRED = (13).to_bytes(4, "big")
 
 
+def find_preface_end(data: bytes) -> int:
+    """Return where the preface ends in the chunk that has its end, which may have begun in an earlier chunk; -1 where it does not."""
+    ends = (len(PREFACE) - at for at in range(len(PREFACE)) if data.startswith(PREFACE[at:]))
+    return next(ends, -1)
+
+
 class Http2Refusal:
-    """The bytes of a client that begins with HTTP/2, until its first request is there."""
+    """The bytes of a client behind the preface of HTTP/2, until its first request is there."""
 
     def __init__(self) -> None:
         self._read = bytearray()
+        self._place = 0
+        """Where the first frame begins whose end is not there yet: those before it are not looked at again."""
+        self._stream = 0
+        """The stream of the first frame of headers, 0 where none has begun."""
 
     def take(self, data: bytes) -> bytes | None:
         """Take what the client has sent; return the answer once its first request is there, and None before that.
@@ -31,25 +41,26 @@ class Http2Refusal:
         A request of more than MOST_BYTES is answered before its end.
         """
         self._read += data
-        stream, is_whole = self._find_request()
+        is_whole = self._find_end()
         if not is_whole and len(self._read) <= MOST_BYTES:
             return None
         settings = _print_frame(_SETTINGS, 0, 0, b"")
-        return settings + (_print_answer(stream) if stream else b"") + _end_connection(stream)
+        return settings + (_print_answer(self._stream) if self._stream else b"") + _end_connection(self._stream)
 
-    def _find_request(self) -> tuple[int, bool]:
-        """The stream of the first frame of headers, 0 where none has begun; and whether its request has ended."""
-        place, first = len(PREFACE), 0
-        while len(self._read) >= place + _HEAD:
-            head = self._read[place : place + _HEAD]
-            place += _HEAD + int.from_bytes(head[:3], "big")
+    def _find_end(self) -> bool:
+        """Go on to the frame that ends the first request, and say whether it is there as a whole."""
+        while len(self._read) >= self._place + _HEAD:
+            head = self._read[self._place : self._place + _HEAD]
+            end = self._place + _HEAD + int.from_bytes(head[:3], "big")
             stream = int.from_bytes(head[5:], "big") & 0x7FFFFFFF
-            if head[3] == _HEADERS and not first:
-                first = stream
-            has_end = head[3] in {_DATA, _HEADERS} and bool(head[4] & _END_STREAM)
-            if has_end and stream == first and len(self._read) >= place:
-                return first, True
-        return first, False
+            if head[3] == _HEADERS and not self._stream:
+                self._stream = stream
+            if len(self._read) < end:
+                return False
+            self._place = end
+            if head[3] in {_DATA, _HEADERS} and head[4] & _END_STREAM and stream == self._stream:
+                return True
+        return False
 
 
 def _print_answer(stream: int) -> bytes:
