@@ -19,10 +19,11 @@ from treaty.core.messages.deleted_topics import (
     ListDeletedTopics,
     TopicsLeased,
 )
-from treaty.core.refusals import Forbidden, Refusal
-from treaty.core.registry import CALL, CallOptions, Reply
+from treaty.core.refusals import Forbidden, Refusal, Unavailable
+from treaty.core.registry import CALL, CallOptions, Reply, run_exchange
 from treaty.core.requests import Request
 from treaty.metastore import Metastore
+from treaty.metastore.execution.topic_statements import FindObstacles, show_topics
 
 STREAM = "CREATE STREAM {0} (v INT) WITH (KAFKA_TOPIC = '{1}', VALUE_FORMAT = 'AVRO', DELETE_GRACE_MS = {2})"
 
@@ -31,6 +32,23 @@ STREAM = "CREATE STREAM {0} (v INT) WITH (KAFKA_TOPIC = '{1}', VALUE_FORMAT = 'A
 def it() -> Iterator[Connection]:
     with connect("memory:") as connection:
         yield connection
+
+
+@dataclass
+class WithoutBrokers:
+    """A registry beside a cluster that does not answer; `asked` has what is asked of the cluster."""
+
+    it: Connection
+    asked: list[FindObstacles] = field(default_factory=list)
+
+    def ask(self, request: Request[Any], call: CallOptions = CALL) -> Reply[Any]:
+        if isinstance(request, FindObstacles):
+            self.asked.append(request)
+            raise Unavailable("no broker answers")
+        return self.it.ask(request, call)
+
+    def close(self) -> None:
+        self.it.close()
 
 
 def run(it: Connection, *statements: str) -> str:
@@ -99,6 +117,17 @@ def test_a_deletion_that_has_begun_is_ended_and_nothing_uses_the_topic_meanwhile
     assert lease(it, epoch=held.lease.epoch, gone=("t", "other"), release=True) == TopicsLeased(None)
     assert deleted(it) == DeletedTopics()
     assert run(it, "UNDROP STREAM a") == "Stream a restored"
+
+
+def test_a_cluster_is_asked_once_about_all_topics_that_are_being_deleted(it: Connection) -> None:
+    """One that does not answer costs the time of one request, however many topics go."""
+    for name in ("a", "b", "c"):
+        run(it, STREAM.format(name, name, 0), f"DROP STREAM {name} DELETE TOPIC")
+    assert lease(it, begin=("a", "b", "c")).deleting == ("a", "b", "c")
+    registry = WithoutBrokers(it)
+    listing = run_exchange(registry, show_topics(extended=True))
+    assert registry.asked == [FindObstacles("main", ("a", "b", "c"))]
+    assert [row[7:] for row in listing.rows] == [("deleting", "is being deleted; no broker answers")] * 3
 
 
 def test_a_lease_belongs_to_who_names_its_epoch(it: Connection) -> None:

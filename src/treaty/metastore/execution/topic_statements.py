@@ -60,16 +60,16 @@ class ReadTopics(StatementStep[dict[str, TopicFacts | None]]):
 
 
 @dataclass(frozen=True, slots=True)
-class FindObstacle(StatementStep[str | None]):
-    """A step of a statement that asks why a topic of a cluster is not deleted."""
+class FindObstacles(StatementStep[dict[str, str | None]]):
+    """A step of a statement that asks why topics of a cluster are not deleted, up to the first that gets no answer."""
 
     cluster: str
-    topic: str
+    topics: tuple[str, ...]
 
-    def run(self, destination: object) -> str | None:
-        """Return why, empty where that is not known, None where the topic is gone. Raises as `ReadTopics` does."""
+    def run(self, destination: object) -> dict[str, str | None]:
+        """Return why by topic, empty where that is not known, None where the topic is gone. Raises as `ReadTopics` does."""
         with _asking(destination, self.cluster) as admin:
-            return admin.find_obstacle(self.topic)
+            return {topic: admin.find_obstacle(topic) for topic in self.topics}
 
 
 @contextmanager
@@ -139,21 +139,32 @@ def show_topics(*, extended: bool) -> Exchange[ResultRows]:
             topic.topic, topic.cluster, topic_facts.partitions if topic_facts else topic.partitions or None, ", ".join(topic.sources),
             topic_facts.replicas if topic_facts else None, settings.get(RETENTION), settings.get(CLEANUP), state, detail,
         )  # fmt: skip
+    going, troubles = yield from _find_obstacles(deleted.topics)
     for gone in deleted.topics:
-        state, detail = (yield from _explain_deletion(gone)) if gone.begun else (DELETED, _describe_deletion(gone))
+        state, detail = DELETING if gone.begun else DELETED, _describe_deletion(gone)
+        if obstacle := going.get((gone.cluster, gone.topic)):
+            state, detail = REFUSED, f"{obstacle}; a server tries again, at most a minute later"
+        elif gone.begun and gone.cluster in troubles:
+            detail = f"{detail}; {troubles[gone.cluster]}"
         listing.add(gone.topic, gone.cluster, None, "", None, None, None, state, detail)
     return listing
 
 
-def _explain_deletion(gone: DeletedTopic) -> Exchange[tuple[str, str]]:
-    """Return the state of a topic that is being deleted, and why it is there still, as far as the brokers say."""
-    try:
-        obstacle = yield from request_answer(FindObstacle(gone.cluster, gone.topic))
-    except (NotOffered, Unavailable) as error:
-        return DELETING, f"{_describe_deletion(gone)}; {error}"
-    if obstacle:
-        return REFUSED, f"{obstacle}; a server tries again, at most a minute later"
-    return DELETING, _describe_deletion(gone)
+def _find_obstacles(
+    deleted: Sequence[DeletedTopic],
+) -> Exchange[tuple[dict[tuple[str, str], str | None], dict[str, str]]]:
+    """Return why topics that are being deleted are there still, by cluster and topic, and by cluster why that is not known."""
+    obstacles: dict[tuple[str, str], str | None] = {}
+    troubles: dict[str, str] = {}
+    for cluster in sorted({one.cluster for one in deleted if one.begun}):
+        topics = tuple(one.topic for one in deleted if one.begun and one.cluster == cluster)
+        try:
+            reasons = yield from request_answer(FindObstacles(cluster, topics))
+        except (NotOffered, Unavailable) as error:
+            troubles[cluster] = str(error)
+        else:
+            obstacles.update({(cluster, topic): why for topic, why in reasons.items()})
+    return obstacles, troubles
 
 
 def _read_facts(
