@@ -19,6 +19,7 @@ SOURCE = sources.Source(
     "STREAM", "É", "CREATE", (sources.SourceColumn("a", "p"),), 1, value=sources.SourcePart("AVRO", pin=PIN), types=("p",), origin="o", connector="delta", place="d",
     query=sources.Incarnation(1, 1, sources.QueryPlan("SELECT 1", (sources.SourceRead("r", 1),))),
     previous=(sources.Incarnation(1, 1, sources.QueryPlan("SELECT 1", (sources.SourceRead("f", 1),))),),
+    once=(sources.OnceQuery(2, sources.QueryPlan("SELECT 1", (sources.SourceRead("o", 1),))),),
 )  # fmt: skip
 SAMPLES = tuple(decode_row(encode_row(row)) for row in (
     Row("schema", (".x", 7), values.Schema("g", "TOY", "é\n", "l", (values.StoredReference("n", ":.y:s", 3, 9),), type_name="t")),

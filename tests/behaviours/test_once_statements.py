@@ -98,6 +98,23 @@ def test_so_many_within_the_grace_are_too_many(registry: Connection, monkeypatch
     assert len(describe(registry).once) == 1
 
 
+@pytest.mark.parametrize("body", ["SELECT k, n FROM STREAM g", "SELECT k, g.n AS later FROM STREAM g AS one JOIN g"])
+def test_it_reads_the_same_source_by_its_new_name(registry: Connection, body: str) -> None:
+    create(registry, plan(registry))
+    query = plan(registry, "g")
+    insert_once(registry, replace(query, body=body))
+    before = describe(registry)
+    registry.ask(m.ChangeSource("g", rename="later"))
+    after = describe(registry)
+    (once,), (read,) = after.once, query.reads
+    is_clear = "AS later" not in body
+    assert [(one.source, one.spelling, one.generation) for one in once.plan.reads] == [
+        ("later", "later" if is_clear else read.spelling or read.source, read.generation)
+    ]
+    assert once.plan.body == (body.replace("g", "later") if is_clear else body)
+    assert replace(after, once=before.once) == before
+
+
 @pytest.mark.parametrize("way", ["REFRESH", "ROLLBACK"])
 def test_who_comes_back_after_the_rows_before_it_were_exchanged_reads_all_again(registry: Connection, way: str) -> None:
     chain(registry)

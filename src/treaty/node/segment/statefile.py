@@ -24,7 +24,7 @@ from treaty.node.segment.segment import Segment, SegmentDamagedError, totals
 
 RELEASE = VERSION
 """The version of the package: a newer one may find rows by other entries."""
-INDEX_FORMAT = 1
+INDEX_FORMAT = 2
 """Goes up when rows are kept or found by other entries, so that a file of the same version of the package is left aside."""
 KIND = int.from_bytes(hashlib.sha256(f"{RELEASE} {INDEX_FORMAT}".encode()).digest()[:8], "big")
 """The same as a number, by which a log that keeps state files for several releases distinguishes them."""

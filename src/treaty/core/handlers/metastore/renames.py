@@ -68,7 +68,7 @@ def swap_sources(view: View, command: Command[ChangeSource], engine: SchemaEngin
 def put_renamed(stage: StagedView, renamed: Renamed, path: str) -> tuple[str, ...]:
     """Put sources under their new names on stage, with their readers, streams of bad rows and topics; returns notes about the readers.
 
-    Sources that have read them by a former query alone know them by the new names too; nothing of what they do is changed.
+    Sources that have read them by a former query alone, or read them once, know them by the new names too; nothing of what they do is changed.
 
     Raises `SourceUsed` with the readers whose text can't be rewritten or that the caller may not see, and `Forbidden` for one that the
     caller may not register.
@@ -207,8 +207,8 @@ class ColumnWords:
 def with_names(words: ColumnWords, source: Source, names: Mapping[str, str], own: Mapping[str, str]) -> Source:
     """Return a source whose query, former queries and statements name other sources by new names, and by `own` itself.
 
-    A former query whose text can't be rewritten keeps it, and is bound to the sources by their new names. Raises `UnclearNameError` for the
-    text of the present one.
+    A former query, or one that is run once, whose text can't be rewritten keeps it, and is bound to the sources by their new names. Raises
+    `UnclearNameError` for the text of the present one.
     """
     query, statement = source.query, rename_in_statement(source.statement, own, ("", ""))
     if query is not None:
@@ -216,7 +216,8 @@ def with_names(words: ColumnWords, source: Source, names: Mapping[str, str], own
         statement = rename_in_statement(source.statement, own, (query.plan.body, plan.body))
         query = replace(query, plan=plan)
     previous = tuple(_with_former_names(words, one, names, own) for one in source.previous)
-    return replace(source, query=query, statement=statement, previous=previous)
+    once = tuple(replace(one, plan=_with_bound_names(words, one.plan, names)) for one in source.once)
+    return replace(source, query=query, statement=statement, previous=previous, once=once)
 
 
 def _with_plan_names(words: ColumnWords, plan: QueryPlan, names: Mapping[str, str]) -> QueryPlan:
@@ -238,20 +239,24 @@ def _with_plan_names(words: ColumnWords, plan: QueryPlan, names: Mapping[str, st
     return replace(plan, body=body, reads=reads, state=state)
 
 
-def _with_former_names(
-    words: ColumnWords, former: Incarnation, names: Mapping[str, str], own: Mapping[str, str]
-) -> Incarnation:
+def _with_bound_names(words: ColumnWords, plan: QueryPlan, names: Mapping[str, str]) -> QueryPlan:
+    """`_with_plan_names`, or the plan with its text as it is, bound to the sources by their new names, where that can't be rewritten."""
     try:
-        plan = _with_plan_names(words, former.plan, names)
+        return _with_plan_names(words, plan, names)
     except UnclearNameError:
         reads = tuple(
             replace(read, source=key_of_name(names[read.source]), spelling=read.spelling or read.source)
             if read.source in names
             else read
-            for read in former.plan.reads
+            for read in plan.reads
         )
-        plan = replace(former.plan, reads=reads)
-    was = former.definition
+        return replace(plan, reads=reads)
+
+
+def _with_former_names(
+    words: ColumnWords, former: Incarnation, names: Mapping[str, str], own: Mapping[str, str]
+) -> Incarnation:
+    plan, was = _with_bound_names(words, former.plan, names), former.definition
     if was is not None:
         was = _with_definition_names(was, own, (former.plan.body, plan.body))
     return replace(former, plan=plan, definition=was)

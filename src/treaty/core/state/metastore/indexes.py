@@ -38,7 +38,8 @@ def _source_by_read(_key: SourceKey, value: m.Source) -> tuple[tuple[str], ...]:
 
 
 def _source_by_former_read(_key: SourceKey, value: m.Source) -> tuple[tuple[str], ...]:
-    return tuple(dict.fromkeys((read.source,) for former in value.previous for read in former.plan.reads))
+    plans = (*(one.plan for one in value.previous), *(one.plan for one in value.once))
+    return tuple(dict.fromkeys((read.source,) for plan in plans for read in plan.reads))
 
 
 def _source_by_pin(_key: SourceKey, value: m.Source) -> tuple[PinEntry, ...]:
@@ -109,7 +110,7 @@ def _assignment_by_runner(_key: AssignmentKey, value: m.Assignment) -> tuple[tup
 SOURCE_BY_READ = Index("source.read", SourceKey, _source_by_read, (None,))
 """By (key of a source that it reads)."""
 SOURCE_BY_FORMER_READ = Index("source.former_read", SourceKey, _source_by_former_read, (None,))
-"""By (key of a source that a former query of it reads)."""
+"""By (key of a source that a former query of it reads, or one that is run once)."""
 SOURCE_BY_PIN = Index("source.pin", SourceKey, _source_by_pin, (None, None, None, None))
 """By (context, subject, generation, ordinal) of a version that it pins."""
 SOURCE_BY_SCHEMA = Index("source.schema", SourceKey, _source_by_schema, (None, None))

@@ -41,30 +41,35 @@ def with_readers(past: Past, asking: Asking, later: dict[str, Source]) -> list[E
 
 
 def _has_read(source: Source, keys: Collection[str]) -> bool:
-    """Whether a former query of a source reads one of these."""
-    return any(read.source in keys for former in source.previous for read in former.plan.reads)
+    """Whether a former query of a source reads one of these, or one that is run once."""
+    plans = (*(one.plan for one in source.previous), *(one.plan for one in source.once))
+    return any(read.source in keys for plan in plans for read in plan.reads)
 
 
 def _following(past: Past, source: Source, names: dict[str, str]) -> Source:
-    """The query has to name what it reads so; a former one may keep its text, and knows by itself what is meant."""
+    """The query has to name what it reads so; a former one, and one that is run once, may keep its text, and knows by itself what is meant."""
     query = source.query
     if query is not None:
         plan = _plan(past, query.plan, names)
         if plan is None:
             raise No(SourceUsed, "SOURCE_READ")
         query = replace(query, plan=plan)
-    previous = []
-    for former in source.previous:
-        plan = _plan(past, former.plan, names)
-        if plan is None:
-            kept = tuple(replace(one, spelling=one.spelling or one.source) for one in former.plan.reads)
-            reads = tuple(
-                replace(one, source=key_of(names[one.source])) if one.source in names else was
-                for one, was in zip(kept, former.plan.reads, strict=True)
-            )
-            plan = replace(former.plan, reads=reads)
-        previous.append(replace(former, plan=plan))
-    return replace(source, query=query, previous=tuple(previous))
+    previous = tuple(replace(one, plan=_bound(past, one.plan, names)) for one in source.previous)
+    once = tuple(replace(one, plan=_bound(past, one.plan, names)) for one in source.once)
+    return replace(source, query=query, previous=previous, once=once)
+
+
+def _bound(past: Past, plan: QueryPlan, names: dict[str, str]) -> QueryPlan:
+    """A plan by other names; one that keeps its text reads by what they are called there."""
+    renamed = _plan(past, plan, names)
+    if renamed is not None:
+        return renamed
+    kept = tuple(replace(one, spelling=one.spelling or one.source) for one in plan.reads)
+    reads = tuple(
+        replace(one, source=key_of(names[one.source])) if one.source in names else was
+        for one, was in zip(kept, plan.reads, strict=True)
+    )
+    return replace(plan, reads=reads)
 
 
 def _plan(past: Past, plan: QueryPlan, names: dict[str, str]) -> QueryPlan | None:
