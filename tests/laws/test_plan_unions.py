@@ -217,7 +217,7 @@ WIDER = {"int": "long float double", "long": "float double", "float": "double", 
 
 @pytest.mark.parametrize("kind", ["null", "boolean", *WIDER, "double"])
 def test_a_plain_type_is_read_as_the_first_branch_that_fits(kind: str) -> None:
-    """The writer's own type, else the first branch in the reader's order that it is promoted to (Avro, Schema AvroResolution)."""
+    """The writer's own type, else the first branch in the reader's order that it is promoted to (Avro, Schema Resolution)."""
     kinds = ["null", "boolean", "int", "long", "float", "double", "string", "bytes"]
     schemas = {each: parse_avro(json.dumps(each)) for each in kinds}
     sides = {each: AvroSide(schema, schema.root) for each, schema in schemas.items()}

@@ -1,4 +1,4 @@
-"""Conversions of values between writer and reader types and logical types (Avro 1.12, "Schema AvroResolution").
+"""Conversions of values between writer and reader types and logical types (Avro 1.12, "Schema Resolution").
 
 The reader's logical type determines the result; the writer's, if there is one, the unit of the stored number. A value
 that cannot be converted exactly is refused: nanoseconds are never read as microseconds.
