@@ -20,8 +20,11 @@ from treaty.client.serializers.avro_codec import read_payload
 from treaty.client.serializers.errors import BadRecordError, RecordErrorCode
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.formats.avro.data.recursion import find_recursive_records
+from treaty.formats.avro.model import AvroRecord, AvroSchema, AvroUnion
+from treaty.formats.avro.resolution import AvroResolution
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.planner import compose
+from treaty.plan.avro.union_pairs import list_unions
 from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
 
@@ -128,6 +131,26 @@ def test_values_that_java_read_are_the_same_by_client_plan_and_fastavro(
     figure(f"values of part {start}: {dict(counts)}")
     assert min(counts["planned"], counts["read as Java"]) >= 40
     assert counts["read by fastavro"] >= 12
+
+
+def test_records_in_a_union_are_nested_in_any_depth() -> None:
+    """Each record has the one before it as its field, so that the text nests no deeper than one record."""
+
+    def make_schema(namespace: str) -> AvroSchema:
+        records = [
+            {"type": "record", "name": f"R{at}", "fields": [{"name": "f", "type": f"R{at - 1}" if at else "int"}]}
+            for at in range(1_500)
+        ]
+        fields = [{"name": f"a{at}", "type": record} for at, record in enumerate(records)]
+        fields.append({"name": "u", "type": ["null", "R1499"]})
+        return parse_avro(json.dumps({"type": "record", "name": "Top", "namespace": namespace, "fields": fields}))
+
+    writer, reader = make_schema("a"), make_schema("b")
+    sides = (writer.names["a.Top"], writer), (reader.names["b.Top"], reader)
+    (old, new) = (schema.resolve(top.fields[-1].type) for top, schema in sides if isinstance(top, AvroRecord))
+    assert isinstance(new, AvroUnion)
+    assert AvroResolution(writer, reader).find_places(old, new) == [0, 1]
+    assert not list_unions(writer, reader)
 
 
 def is_recursive(schema: Any) -> bool:

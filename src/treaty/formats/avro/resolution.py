@@ -7,9 +7,10 @@ differ in namespaces alone; an enum or a fixed in a union may have another names
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any, TypeVar
 
 from treaty.formats.avro.model import (
     ABSENT,
@@ -29,6 +30,9 @@ from treaty.formats.avro.model import (
 
 Solid = AvroPrimitive | AvroArray | AvroMap | AvroUnion | AvroRecord | AvroEnum | AvroFixed
 """A type that is not a reference."""
+TypePair = tuple[AvroType, AvroType]
+"""A type of a writer and one of a reader."""
+Found = TypeVar("Found")
 
 PROMOTIONS = {
     "int": ("long", "float", "double"),
@@ -156,34 +160,57 @@ class AvroResolution:
 
         `place`: where the type is in a union of the writer that differs from the reader's in namespaces alone.
         """
-        if id(union) not in self._tables:
-            self._tables[id(union)] = union, UnionBranches(AvroSide(self.reader, one) for one in union.branches)
-        return self._tables[id(union)][1].find(AvroSide(self.writer, part), self, place)
+        return self._list_branches(union).find(AvroSide(self.writer, part), self, place)
 
     def find_places(self, node: AvroType, union: AvroUnion) -> list[int | None]:
         """The places in a reader's union for each branch of a writer's union, or for the one type that is none."""
         solid = self.writer.resolve(node)
         if not isinstance(solid, AvroUnion):
             return [self.find_branch(node, union)]
-        alike = self._is_alike(solid, union, set())
+        alike = self._is_alike(solid, union)
         return [self.find_branch(one, union, at if alike else None) for at, one in enumerate(solid.branches)]
 
     def can_read(self, part: AvroType, target: AvroType) -> bool:
         """Whether some value of a writer's type may be read as a reader's: records are looked into, lists and maps are not."""
+        return self.run_steps(self._read(part, target))
+
+    def run_steps(self, steps: Generator[TypePair, bool, Found]) -> Found:
+        """Return what steps come to that ask whether a type may be read as another. Records may be nested in any depth."""
+        open_steps: list[Generator[TypePair, bool, Any]] = [steps]
+        answer: Any = None
+        while True:
+            try:
+                pair = open_steps[-1].send(answer)
+            except StopIteration as end:
+                open_steps.pop()
+                answer = end.value
+                if not open_steps:
+                    return answer  # type: ignore[no-any-return]  # what the first steps return
+            else:
+                open_steps.append(self._read(*pair))
+                answer = None
+
+    def _list_branches(self, union: AvroUnion) -> "UnionBranches":
+        if id(union) not in self._tables:
+            self._tables[id(union)] = union, UnionBranches(AvroSide(self.reader, one) for one in union.branches)
+        return self._tables[id(union)][1]
+
+    def _read(self, part: AvroType, target: AvroType) -> Generator[TypePair, bool, bool]:
+        """The steps of `can_read`."""
         old, new = self.writer.resolve(part), self.reader.resolve(target)
         if isinstance(old, AvroUnion):
             return True
         if isinstance(new, AvroUnion):
-            return self.find_branch(part, new) is not None
+            return (yield from self._list_branches(new).search(AvroSide(self.writer, part), None)) is not None
         if isinstance(old, AvroRecord) and isinstance(new, AvroRecord):
             key = (old.full, new.full)
             if key not in self._records:
                 self._records[key] = True  # what a record inside itself is read as does not decide
-                self._records[key] = self._can_read_fields(old, new)
+                self._records[key] = yield from self._read_fields(old, new)
             return self._records[key]
         return may_read(old, new)
 
-    def _can_read_fields(self, old: AvroRecord, new: AvroRecord) -> bool:
+    def _read_fields(self, old: AvroRecord, new: AvroRecord) -> Generator[TypePair, bool, bool]:
         if new.full.startswith(DEEPER):
             return True  # its one field takes no bytes, and a plan adds it to the writer
         pairs = pair_fields(old, new)
@@ -192,38 +219,48 @@ class AvroResolution:
             return False
         if find_contested(old, new) is not None:
             return False
-        return all(self.can_read(one.type, pairs[one.name].type) for one in old.fields if one.name in pairs)
+        for source in old.fields:
+            if source.name in pairs and not (yield source.type, pairs[source.name].type):
+                return False
+        return True
 
-    def _is_alike(self, part: AvroType, target: AvroType, compared: set[tuple[str, str]]) -> bool:
-        """Whether two types differ in namespaces, docs and defaults alone; a pair in `compared` counts as such."""
-        old, new = self.writer.resolve(part), self.reader.resolve(target)
-        match old, new:
-            case (AvroUnion(), AvroUnion()):
-                return len(old.branches) == len(new.branches) and all(
-                    self._is_alike(*each, compared) for each in zip(old.branches, new.branches, strict=True)
-                )
-            case (AvroArray(), AvroArray()):
-                return self._is_alike(old.items, new.items, compared)
-            case (AvroMap(), AvroMap()):
-                return self._is_alike(old.values, new.values, compared)
-            case (AvroRecord(), AvroRecord()):
-                return self._are_records_alike(old, new, compared)
-            case (AvroEnum(), AvroEnum()):
-                return simple_of(old.full) == simple_of(new.full) and old.symbols == new.symbols
-            case (AvroFixed(), AvroFixed()):
-                return simple_of(old.full) == simple_of(new.full) and old.size == new.size
-        return isinstance(old, AvroPrimitive) and old.kind == new.kind
+    def _is_alike(self, part: AvroType, target: AvroType) -> bool:
+        """Whether two types differ in namespaces, docs and defaults alone."""
+        waiting, compared = [(part, target)], set[tuple[str, str]]()
+        while waiting:
+            pair = waiting.pop()
+            old, new = self.writer.resolve(pair[0]), self.reader.resolve(pair[1])
+            if isinstance(old, AvroRecord) and isinstance(new, AvroRecord):
+                if (old.full, new.full) in compared:
+                    continue
+                compared.add((old.full, new.full))
+            inner = _list_inner(old, new)
+            if inner is None:
+                return False
+            waiting += inner
+        return True
 
-    def _are_records_alike(self, old: AvroRecord, new: AvroRecord, compared: set[tuple[str, str]]) -> bool:
-        if (old.full, new.full) in compared:
-            return True
-        if simple_of(old.full) != simple_of(new.full) or [one.name for one in old.fields] != [
-            one.name for one in new.fields
-        ]:
-            return False
-        compared.add((old.full, new.full))
-        both = zip(old.fields, new.fields, strict=True)
-        return all(self._is_alike(left.type, right.type, compared) for left, right in both)
+
+def _list_inner(old: Solid, new: Solid) -> list[TypePair] | None:
+    """The types inside of two that have to be alike, so that these are; None where they are not, whatever is inside."""
+    match old, new:
+        case (AvroUnion(), AvroUnion()):
+            same = len(old.branches) == len(new.branches)
+            return list(zip(old.branches, new.branches, strict=True)) if same else None
+        case (AvroArray(), AvroArray()):
+            return [(old.items, new.items)]
+        case (AvroMap(), AvroMap()):
+            return [(old.values, new.values)]
+        case (AvroRecord(), AvroRecord()):
+            same = [one.name for one in old.fields] == [one.name for one in new.fields]
+            if not same or simple_of(old.full) != simple_of(new.full):
+                return None
+            return [(left.type, right.type) for left, right in zip(old.fields, new.fields, strict=True)]
+        case (AvroEnum(), AvroEnum()):
+            return [] if simple_of(old.full) == simple_of(new.full) and old.symbols == new.symbols else None
+        case (AvroFixed(), AvroFixed()):
+            return [] if simple_of(old.full) == simple_of(new.full) and old.size == new.size else None
+    return [] if isinstance(old, AvroPrimitive) and old.kind == new.kind else None
 
 
 class UnionBranches:
@@ -283,6 +320,13 @@ class UnionBranches:
 
         `resolution` is asked what can be read; `place` as of `AvroResolution.find_branch`.
         """
+        if not self._sides:
+            return None
+        pair = resolution or AvroResolution(writer.schema, self._sides[0].schema)
+        return pair.run_steps(self.search(writer, place))
+
+    def search(self, writer: AvroSide, place: int | None) -> Generator[TypePair, bool, int | None]:
+        """The steps of `find`."""
         solid = writer.solid
         if not isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
             same = self._first("kind", solid.kind, "")
@@ -290,19 +334,16 @@ class UnionBranches:
                 return same
             promoted = [self._first("kind", kind, "") for kind in PROMOTIONS.get(solid.kind, ())]
             return min((place for place in promoted if place is not None), default=None)
-        if not self._sides:
-            return None
-        pair = resolution or AvroResolution(writer.schema, self._sides[0].schema)
         unreadable = None
         for places in self._rank(solid, place):
             for at in islice(places, RECORDS_TRIED):
-                if pair.can_read(writer.node, self._sides[at].node):
+                if (yield writer.node, self._sides[at].node):
                     return at
             unreadable = places[0] if unreadable is None and places else unreadable
         if isinstance(solid, AvroRecord):
-            likely = self._candidates(solid)[:RECORDS_TRIED]
-            by_fields = next((at for at in likely if pair.can_read(writer.node, self._sides[at].node)), None)
-            return unreadable if by_fields is None else by_fields
+            for at in self._candidates(solid)[:RECORDS_TRIED]:
+                if (yield writer.node, self._sides[at].node):
+                    return at
         return unreadable
 
     def _rank(self, solid: NamedType, place: int | None) -> Iterable[Sequence[int]]:
