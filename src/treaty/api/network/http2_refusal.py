@@ -48,7 +48,7 @@ class Http2Refusal:
         return settings + (_print_answer(self._stream) if self._stream else b"") + _end_connection(self._stream)
 
     def _find_end(self) -> bool:
-        """Go on to the frame that ends the first request, and say whether it is there as a whole."""
+        """Continue to the frame that ends the first request, and say whether it is there as a whole."""
         while len(self._read) >= self._place + _HEAD:
             head = self._read[self._place : self._place + _HEAD]
             end = self._place + _HEAD + int.from_bytes(head[:3], "big")
