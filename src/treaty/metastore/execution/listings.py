@@ -1,13 +1,23 @@
 """SHOW, DESCRIBE and SHOW CREATE: rows of the metastore as rows of results."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
 
+from treaty.core.column_types.tokens import print_name
 from treaty.core.handlers.metastore.names import refuse_other_kind
 from treaty.core.limits import RESULT_ROWS
-from treaty.core.messages.metastore import Dependent, DescribeSource, DescribeType, ListDependents, TypeFound
+from treaty.core.messages.metastore import (
+    Dependent,
+    DescribeSource,
+    DescribeType,
+    ListDependents,
+    ListSources,
+    TypeFound,
+)
 from treaty.core.messages.names import SEQUENCE, GetNamedVersion
 from treaty.core.names import Subject
-from treaty.core.refusals import NotFound, Refusal
+from treaty.core.refusals import NotFound, Refusal, SourceNotFound
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.requests import ListSubjects
 from treaty.core.sources import BAD, QUERY, QueryPlan, Source
@@ -17,6 +27,7 @@ from treaty.metastore.execution.history import show_history
 from treaty.metastore.execution.pages import list_dropped, list_fed_queries, list_sources, list_types
 from treaty.metastore.execution.results import ResultRows
 from treaty.metastore.execution.source_printer import print_source, print_type
+from treaty.metastore.sql.diagnostics import WORD_LENGTH
 from treaty.metastore.sql.properties import PROPERTIES
 from treaty.metastore.sql.statements import DescribeStatement, ShowCreateStatement, ShowStatement
 
@@ -207,7 +218,10 @@ def describe(statement: DescribeStatement) -> Exchange[ResultRows]:
     """Return the columns of a source, and with EXTENDED all else that its row says; or a type."""
     if statement.kind == "TYPE":
         return (yield from _describe_type(statement.name))
-    described = yield from request_answer(DescribeSource(statement.name))
+    try:
+        described = yield from request_answer(DescribeSource(statement.name))
+    except SourceNotFound as missing:
+        return (yield from _of_type_or(missing, statement.kind, _describe_type(statement.name)))
     refuse_other_kind(described.source, statement.kind, "DESCRIBE")
     listing = ResultRows(("column", "type", "role", "nullable", "comment"))
     for column in described.source.columns:
@@ -271,13 +285,47 @@ def _describe_type(name: str) -> Exchange[ResultRows]:
     return listing
 
 
+def _of_type_or(missing: SourceNotFound, kind: str, listing: Exchange[ResultRows]) -> Exchange[ResultRows]:
+    """Return a listing of the type that has the name of a missing source, where the statement names no kind; else raise that it is missing."""
+    if kind:
+        raise missing
+    try:
+        return (yield from listing)
+    except Refusal:
+        raise missing from None
+
+
 def show_create(statement: ShowCreateStatement) -> Exchange[ResultRows]:
     """Return the statement that creates a source or a type."""
-    listing = ResultRows(("statement",))
     if statement.kind == "TYPE":
-        listing.add(print_type((yield from request_answer(DescribeType(statement.name))).type))
-    else:
+        return (yield from _show_create_type(statement.name))
+    listing = ResultRows(("statement",))
+    try:
         source = (yield from request_answer(DescribeSource(statement.name))).source
-        refuse_other_kind(source, statement.kind, "SHOW CREATE")
-        listing.add(print_source(source))
+    except SourceNotFound as missing:
+        return (yield from _of_type_or(missing, statement.kind, _show_create_type(statement.name)))
+    refuse_other_kind(source, statement.kind, "SHOW CREATE")
+    listing.add(print_source(source))
     return listing
+
+
+def _show_create_type(name: str) -> Exchange[ResultRows]:
+    listing = ResultRows(("statement",))
+    listing.add(print_type((yield from request_answer(DescribeType(name))).type))
+    return listing
+
+
+def add_nearest_name(missing: SourceNotFound) -> Exchange[SourceNotFound]:
+    """Return the refusal of a name with the one that is much like it, of the first page of the sources that the caller may see."""
+    reason = missing.reason
+    if reason.rule != "SOURCE_NOT_FOUND" or len(reason.new) > WORD_LENGTH:
+        return missing
+    try:
+        page = yield from request_answer(ListSources())
+    except Refusal:
+        return missing
+    names = {key_of_name(source.name): source.name for source in page.sources}
+    near = get_close_matches(key_of_name(reason.new), names, 1)
+    if not near:
+        return missing
+    return SourceNotFound(replace(reason, allowed=f"did you mean {print_name(names[near[0]])}? {reason.allowed}"))

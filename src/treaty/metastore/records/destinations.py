@@ -83,7 +83,7 @@ class RecordDestinations:
                 path = record_files.write_records(folder, listed)
         except OSError as error:
             raise Unavailable(f"no file was written to {source.place}: {error.strerror or error}") from error
-        return f"{_count(records)} in the file {source.place.rstrip('/')}/{path.name}"
+        return f"{_count(records)} in the file {source.place.strip('/')}/{path.name}"
 
     def _folder(self, place: str) -> Path:
         if self.files is None:

@@ -200,7 +200,8 @@ def read_reset(cursor: StatementCursor) -> RestartStatement:
     """Read what follows RESET."""
     cursor.need("CHECKPOINT")
     name = cursor.read_name()
-    cursor.need("KEEP", "DATA")
+    if not cursor.take("KEEP", "DATA"):
+        cursor.fail(hint=f"RESET CHECKPOINT {name} KEEP DATA: the rows that are there stay")
     return _read_cascade(cursor, "RESET", name)
 
 

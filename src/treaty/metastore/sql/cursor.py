@@ -201,6 +201,8 @@ class StatementCursor:
 
     def _find_hint(self, token: SqlToken) -> str:
         before = self.tokens[self.at - 1] if self.at else token
+        if token.text == "-" and before.end == token.start and self.is_name(before):
+            return "a name with - in it stands between back quotes"
         return find_hint(self.tokens[0].keyword, before.keyword or before.text, token.keyword, token.text)
 
     def refuse_foreign(self, *words: str) -> None:

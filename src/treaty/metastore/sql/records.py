@@ -10,6 +10,7 @@ from treaty.core.limits import NUMBER_DIGITS, RESULT_ROWS, TYPE_DEPTH
 from treaty.metastore.sql.create import read_once
 from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.diagnostics import nearest_word
+from treaty.metastore.sql.foreign_words import INSIDE
 from treaty.metastore.sql.statements import (
     SYSTEM_TABLES,
     DeleteStatement,
@@ -238,17 +239,22 @@ def read_update(cursor: StatementCursor) -> UpdateStatement:
         values[column] = read_literal(cursor)
         if not cursor.take_sign(","):
             break
-    cursor.need("WHERE")
+    _need_where(cursor, "UPDATE")
     conditions = _read_conditions(cursor, like=False)
     cursor.need_end()
     return UpdateStatement(name, tuple(values.items()), conditions)
+
+
+def _need_where(cursor: StatementCursor, word: str) -> None:
+    if not cursor.take("WHERE"):
+        cursor.fail(hint=f"WHERE key = value: {word} writes the record of one key")
 
 
 def read_delete(cursor: StatementCursor) -> DeleteStatement:
     """Read what follows DELETE."""
     cursor.need("FROM")
     name = cursor.read_name()
-    cursor.need("WHERE")
+    _need_where(cursor, "DELETE")
     conditions = _read_conditions(cursor, like=False)
     cursor.need_end()
     return DeleteStatement(name, conditions)
@@ -290,7 +296,7 @@ def read_select(cursor: StatementCursor) -> SelectStatement | SelectRecordsState
         cursor.fail(
             "SELECT_REFUSED",
             f"{cursor.token.label} stands where FROM treaty.… is expected",
-            hint=_OWN_QUERY,
+            hint=INSIDE["SELECT"]["GROUP"] if cursor.token.text == "(" else _OWN_QUERY,
             expected=("FROM",),
         )
     if cursor.take("STREAM"):

@@ -92,7 +92,7 @@ def _find_source(connection: Connection, statement: PrintStatement | SelectRecor
     if source.connector != "kafka":
         raise Invalid.of(
             "SOURCE_CONNECTOR", f"{source.name} stands over {source.connector}, and records are read from topics of Kafka", path="/sql",
-            old=source.connector, allowed="a source over kafka",
+            old=source.connector, allowed="a source over kafka; the records of this one are read in its folder, and by a query, CREATE STREAM … AS SELECT",
         )  # fmt: skip
     return source
 

@@ -9,6 +9,7 @@ from typing import Any
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.access.rights import Access
+from treaty.core.column_types.parser import PLAIN_TYPES
 from treaty.core.command import Command
 from treaty.core.limits import NAME_LENGTH, SOURCES_PAGE
 from treaty.core.names import is_subject_name, is_visible
@@ -21,6 +22,10 @@ from treaty.core.state.view import ALL_KEYS, View
 
 _PLAIN_NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{NAME_LENGTH - 1}}}")
 """What most names are, in which nothing else is looked for."""
+
+
+TYPE_NAME_LENGTH = 20
+"""Characters of a name up to which a built-in type that is much like it is looked for."""
 
 
 def refuse_bad_name(name: str, rule: str, path: str) -> None:
@@ -124,6 +129,11 @@ FOREIGN_TYPES: Mapping[str, str] = {
 """Types of other systems, in lower case, and those that hold the same."""
 
 
+def _nearest_type(name: str) -> str:
+    near = get_close_matches(name.upper(), PLAIN_TYPES, 1, 0.8) if len(name) <= TYPE_NAME_LENGTH else []
+    return f"did you mean {near[0]}? Else CREATE TYPE first" if near else ""
+
+
 def type_not_found(name: str, path: str = "/name") -> TypeNotFound:
     """Return the refusal of a name that no type has."""
     return TypeNotFound.of(
@@ -131,7 +141,7 @@ def type_not_found(name: str, path: str = "/name") -> TypeNotFound:
         f"There is no type {name}",
         path=path,
         new=name,
-        allowed=FOREIGN_TYPES.get(name.lower(), "a built-in type, or CREATE TYPE first"),
+        allowed=FOREIGN_TYPES.get(name.lower()) or _nearest_type(name) or "a built-in type, or CREATE TYPE first",
     )
 
 
