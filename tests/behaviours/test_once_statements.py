@@ -70,6 +70,28 @@ def test_its_columns_are_those_of_the_table(
     assert not describe(registry).once
 
 
+def test_fields_may_have_other_comments_and_a_cast_is_named_where_it_helps(registry: Connection) -> None:
+    def columns(type_: str) -> tuple[SourceColumn, ...]:
+        return (*COLUMNS, SourceColumn("s", type_))
+
+    create(registry, plan(registry), columns("ARRAY<STRUCT<a: INT NOT NULL COMMENT 'of a', b: STRING>>"))
+    for type_ in (
+        "ARRAY<STRUCT<a: INT NOT NULL, b: STRING COMMENT 'of b'>>",
+        "ARRAY<STRUCT<a: INT NOT NULL, b: STRING>>",
+    ):
+        insert_once(registry, plan(registry, "g"), columns(type_))
+    assert len(describe(registry).once) == 2
+    for type_, remedy in (
+        ("ARRAY<STRUCT<a: BIGINT NOT NULL, b: STRING>>", "CAST(s AS ARRAY<STRUCT<a: INT NOT NULL, b: STRING>>) AS s"),
+        ("ARRAY<STRUCT<a: INT COMMENT 'of a', b: STRING>>", "fields of s that are never null"),
+    ):
+        with pytest.raises(NotPermitted) as refused:
+            insert_once(registry, plan(registry, "g"), columns(type_))
+        assert refused.value.reason.rule == "ONCE_COLUMNS"
+        assert refused.value.reason.allowed.startswith(remedy)
+        assert "COMMENT" not in str(refused.value)
+
+
 def test_it_needs_a_query_that_fills_the_table_and_changes_nothing_else(registry: Connection) -> None:
     query = plan(registry, "g")
     with pytest.raises(Refusal, match="t"):

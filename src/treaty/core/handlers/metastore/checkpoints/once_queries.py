@@ -3,6 +3,15 @@
 from dataclasses import replace
 
 from treaty.core import limits
+from treaty.core.column_types import (
+    SqlArray,
+    SqlField,
+    SqlMap,
+    SqlStruct,
+    SqlType,
+    parse_column_type,
+    print_column_type,
+)
 from treaty.core.column_types.tokens import print_name
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.metastore.names import find_source, refuse_other_kind
@@ -11,7 +20,7 @@ from treaty.core.handlers.metastore.replacement import refuse_cycle
 from treaty.core.messages.metastore import CreateSource, SourceDefinition, SourceStored
 from treaty.core.refusals import InvalidSource, NotPermitted, TooLarge
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import OnceQuery, Source
+from treaty.core.sources import OnceQuery, Source, SourceColumn
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.rows import make_row
@@ -59,20 +68,24 @@ def _refuse_other_definition(stored: Source, request: CreateSource) -> None:
 
 
 def _refuse_other_columns(stored: Source, defined: SourceDefinition) -> None:
-    """Raise `NotPermitted` for a column that the source has not, or has as another type, and where one that it needs is missing."""
+    """Raise `NotPermitted` for a column that the source has not, or has as another type, and where one that it needs is missing.
+
+    Comments of fields are no part of a type here.
+    """
     own_columns = {key_of_name(one.name): one for one in stored.columns}
     names = {key_of_name(one.name) for one in defined.columns}
     for place, column in enumerate(defined.columns):
         own = own_columns.get(key_of_name(column.name))
-        if own is None or own.type != column.type:
+        query_type, own_type = _bare_type(column), "" if own is None else _bare_type(own)
+        if query_type != own_type:
             raise NotPermitted.of(
                 "ONCE_COLUMNS",
-                f"The query gives {column.name} {column.type}, and {stored.name} has {'no such column' if own is None else f'{own.name} {own.type}'}",
+                f"The query gives {column.name} {query_type}, and {stored.name} has {'no such column' if own is None else f'{own.name} {own_type}'}",
                 path=f"/definition/columns/{place}",
-                old="" if own is None else f"{own.name} {own.type}",
-                new=f"{column.name} {column.type}",
-                allowed=f"CAST({print_name(column.name)} AS {own.type}) AS {print_name(own.name)}" if own else
-                f"columns of {stored.name}: {', '.join(one.name for one in stored.columns)[:1000]}",
+                old="" if own is None else f"{own.name} {own_type}",
+                new=f"{column.name} {query_type}",
+                allowed=f"columns of {stored.name}: {', '.join(one.name for one in stored.columns)[:1000]}" if own is None else
+                _describe_type_remedy(column, own),
             )  # fmt: skip
     for own in stored.columns:
         if key_of_name(own.name) not in names and (own.role == "key" or not own.nullable):
@@ -83,6 +96,36 @@ def _refuse_other_columns(stored: Source, defined: SourceDefinition) -> None:
                 old=f"{own.name} {own.type}",
                 allowed=f"{print_name(own.name)} in SELECT; columns that may be null can be left out",
             )
+
+
+def _describe_type_remedy(column: SourceColumn, own: SourceColumn) -> str:
+    """Return what gives a column the type that the source has: a cast, which can't make a field one that is never null."""
+    if _bare_type(column, not_null=False) != _bare_type(own, not_null=False) or "NOT NULL" not in _bare_type(own):
+        return f"CAST({print_name(column.name)} AS {_bare_type(own)}) AS {print_name(own.name)}"
+    return f"fields of {own.name} that are never null where {own.name} has NOT NULL, and may be null elsewhere, such as named_struct('a', coalesce(x.a, 0))"
+
+
+def _bare_type(column: SourceColumn, *, not_null: bool = True) -> str:
+    """Return the text of a column's type without COMMENT of fields, and without their NOT NULL where `not_null` is false."""
+    if "STRUCT" not in column.type:
+        return column.type
+    return print_column_type(_strip(parse_column_type(column.type), not_null=not_null))
+
+
+def _strip(kind: SqlType, *, not_null: bool) -> SqlType:
+    match kind:
+        case SqlArray(element):
+            return SqlArray(_strip(element, not_null=not_null))
+        case SqlMap(key, value):
+            return SqlMap(_strip(key, not_null=not_null), _strip(value, not_null=not_null))
+        case SqlStruct(fields):
+            return SqlStruct(
+                tuple(
+                    SqlField(one.name, _strip(one.type, not_null=not_null), one.nullable or not not_null)
+                    for one in fields
+                )
+            )
+    return kind
 
 
 def _list_recent(stored: Source, time: int) -> tuple[OnceQuery, ...]:
