@@ -279,9 +279,10 @@ def _facts(source: Source, pins: str) -> list[tuple[str, str]]:
 
 def _describe_type(name: str) -> Exchange[ResultRows]:
     described = yield from request_answer(DescribeType(name))
-    listing = ResultRows(("type", "definition", "expanded", "used by"))
+    listing = ResultRows(("type", "definition", "expanded", "used by", "label"))
     users = [*described.users, *([f"{described.hidden_users} that you may not see"] if described.hidden_users else [])]
-    listing.add(described.type.name, described.type.definition, described.expanded, ", ".join(users))
+    row = described.type
+    listing.add(row.name, row.definition, described.expanded, ", ".join(users), row.label)
     return listing
 
 

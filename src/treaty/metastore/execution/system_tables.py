@@ -137,9 +137,11 @@ def _source_row(source: Source) -> tuple[Cell, ...]:
 
 
 def _select_types() -> Exchange[ResultRows]:
-    listing = ResultRows(("name", "definition", "generation", "author", "created", "comment"))
+    listing = ResultRows(("name", "definition", "generation", "author", "created", "comment", "label"))
     for type_ in (yield from list_types()):
-        listing.add(type_.name, type_.definition, type_.generation, type_.author, type_.time, type_.comment)
+        listing.add(
+            type_.name, type_.definition, type_.generation, type_.author, type_.time, type_.comment, type_.label
+        )
     return listing
 
 

@@ -8,3 +8,6 @@ DROP TYPE b;
 DROP TYPE a;
 DROP TYPE IF EXISTS a;
 SHOW TYPES;
+CREATE TYPE l AS INT WITH (LABEL = 'flights');
+DESCRIBE TYPE l;
+SELECT name, label FROM treaty.types;
