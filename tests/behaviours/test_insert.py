@@ -230,6 +230,8 @@ def test_times_after_the_year_9999_are_written_to_files_and_paths_that_are_no_na
         (path,) = (tmp_path / "bank").glob("*.parquet")
         assert pq.read_table(path)["timestamp"].cast("int64").to_pylist() == [253402300800000000]
         assert refuse(metastore, "INSERT INTO bank (v, _timestamp) VALUES (7, 9223372036854775807)") == "VALUE_UNFIT"
+        metastore.run("CREATE STREAM vault (v INT) WITH (CONNECTOR = 'files', PATH = '/vault/', VALUE_FORMAT = 'AVRO')")
+        assert metastore.run("INSERT INTO vault VALUES (1)")[0].message.startswith("1 record in the file vault/part-")
         for place in ("a\0b", "a\ud800b"):
             with pytest.raises(Invalid) as refused:
                 RecordDestinations(files=tmp_path)._folder(place)
