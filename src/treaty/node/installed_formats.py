@@ -45,8 +45,7 @@ class InstalledFormats:
     def load(self) -> None:
         """Load the engine, the pool and all formats now."""
         self.validators()
-        assert self._engine is not None
-        assert self._pool is not None
+        _ = self._engine, self._pool
 
     def names(self) -> tuple[str, ...]:
         """Names of the formats; each registration asks for them."""
