@@ -156,6 +156,9 @@ def test_what_the_api_refuses_shows_nowhere_and_what_it_answers_shows(tmp_path: 
         for name, column in COLUMNS.items():
             if readable[column]:
                 assert column in (await browser.follow(f"source?name={name}", who)).html
+            sql = {"sql": f"DESCRIBE {name}s"}
+            reason = (await browser.http.post("/metastore/v1/statements", json=sql, headers=who)).text
+            assert (f"did you mean {name}?" in reason) == readable[column], reason
 
     asyncio.run(open_doors(tmp_path, story))
 
