@@ -138,6 +138,21 @@ def test_lists_of_lists_are_told_apart(spark: SparkSession) -> None:
     assert differences.counts == RowCounts(1, 1, 0, 1, 1, 0)
 
 
+def test_microseconds_are_compared_and_shown(spark: SparkSession) -> None:
+    """Also those in maps and lists, which are compared by their texts."""
+    query = "SELECT timestamp_ntz '2026-01-01 00:00:00' + m AS own, map('a', timestamp '2026-01-01 00:00:00Z' + m) AS ats FROM (SELECT interval '0.00000{}' second AS m)"
+    old, new = (spark.sql(query.format(digit)) for digit in (1, 2))
+    differences = compare_frames(old, new, ())
+    assert differences.counts == RowCounts(1, 1, 0, 1, 1, 0)
+    assert [value for row in differences.sample for name, value in row.name if name == "own"] == [
+        '"2026-01-01T00:00:00.000001"',
+        '"2026-01-01T00:00:00.000002"',
+    ]
+    maps = [one.select("ats") for one in (old, new)]
+    assert compare_frames(maps[0], maps[1], ()).counts == RowCounts(1, 1, 0, 1, 1, 0)
+    assert compare_frames(maps[0], maps[0], ()).counts == RowCounts(1, 1, 1, 0, 0, 0)
+
+
 def test_versions_of_tables_are_read_and_what_has_no_range_is_refused(place: Place) -> None:
     insert_twice(place)
     metastore = open_metastore(place)
@@ -197,4 +212,4 @@ def test_tables_of_streams_are_compared_by_their_last_rows(place: Place) -> None
     metastore.run(f"CREATE {COUNTS.format(0)}")
     rows = compare(metastore, COUNTS.format(8))
     assert counts(rows) == (5, 4, 4, 1, 0, 0)
-    assert sample(rows) == [("only in the old", 'start "2026-01-01T00:02:00.000Z", carrier "UA"', "n 1")]
+    assert sample(rows) == [("only in the old", 'start "2026-01-01T00:02:00.000000Z", carrier "UA"', "n 1")]

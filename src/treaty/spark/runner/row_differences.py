@@ -32,7 +32,12 @@ BUCKETS = 16_384
 BUCKET, HASH, LOW, HIGH = "bucket", "hash", "low", "high"
 DIGITS = re.compile(r'"\\u0000([^"]*)"')
 """A number with a point in JSON, which no float of Python is made of."""
-JSON_OPTIONS = {"ignoreNullFields": "false"}
+JSON_OPTIONS = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+"""How cells are printed as JSON: with nulls, and with all digits of a timestamp, of which Spark prints milliseconds by itself."""
 
 
 @dataclass(frozen=True, slots=True)
