@@ -43,3 +43,16 @@ def test_a_table_has_the_columns_of_all_queries_that_filled_it(
     sink = TableSink(str(keyed), "w", result.schema, ("k",), connector)
     sink.write_changes(result, frame("('a'), ('b')", "k"), 3)
     assert read_rows(spark, keyed, connector) == [("a", 7, None), ("c", 5, None)]
+
+
+@pytest.mark.parametrize("connector", ["delta", "iceberg"])
+def test_a_table_gets_a_record_whose_fields_have_any_names(spark: SparkSession, tmp_path: Path, connector: str) -> None:
+    folder = tmp_path / "t"
+    for number, text in enumerate(("SELECT 'a' AS k", "SELECT 'b' AS k, named_struct('a-b', 1, 'order', 'x') AS more")):
+        rows = spark.sql(text)
+        TableSink(str(folder), "w", rows.schema, (), connector).write(rows, number)
+    table = LAKES[connector].name(spark, LakeTable(str(folder), connector))
+    if connector == "iceberg":
+        spark.catalog.refreshTable(table)
+    rows = spark.table(table) if connector == "iceberg" else spark.read.format("delta").load(str(folder))
+    assert sorted(map(tuple, rows.collect())) == [("a", None), ("b", (1, "x"))]

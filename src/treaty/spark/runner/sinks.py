@@ -11,6 +11,7 @@ from treaty.core.column_types import lower_name
 from treaty.core.column_types.tokens import print_name
 from treaty.core.sources import Source
 from treaty.spark.lake import delta, iceberg
+from treaty.spark.lake.ddl import print_type
 from treaty.spark.lake.table import LakeTable, WriteId, is_missing, make_empty_frame
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
 from treaty.spark.runner.row_order import DELETED, keep_last
@@ -56,7 +57,7 @@ def _grow_delta(spark: SparkSession, table: LakeTable, columns: StructType) -> S
         return ()
     if more := _list_missing(there, columns):
         loose = StructType([StructField(one.name, one.dataType) for one in more])
-        writer = spark.createDataFrame([], loose).write.format("delta").mode("append")
+        writer = make_empty_frame(spark, loose).write.format("delta").mode("append")
         writer.option("mergeSchema", "true").save(table.folder)
     return [one.name for one in _list_missing(columns, there)]
 
@@ -66,7 +67,7 @@ def _grow_iceberg(spark: SparkSession, table: LakeTable, columns: StructType) ->
     if there is None:
         return ()
     if more := _list_missing(there, columns):
-        texts = ", ".join(f"{print_name(one.name)} {one.dataType.simpleString()}" for one in more)
+        texts = ", ".join(f"{print_name(one.name)} {print_type(one.dataType)}" for one in more)
         spark.sql(f"ALTER TABLE {iceberg.name(spark, table)} ADD COLUMNS ({texts})")
     return [one.name for one in _list_missing(columns, there)]
 
