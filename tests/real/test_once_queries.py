@@ -62,6 +62,21 @@ def test_what_is_run_once_is_there_once(place: Place, monkeypatch: pytest.Monkey
     assert place.rows() == compute_rows(place, number), f"seed {seed}: {ways}"
 
 
+def test_a_body_sees_the_columns_of_what_it_reads(place: Place) -> None:
+    """Not the place of a row, and those that DEDUPLICATE names too."""
+    begin(place)
+    properties = "WATERMARK = '_timestamp DELAY OF INTERVAL 1 minute', DEDUPLICATE = '_offset', VALUE_FORMAT"
+    place.metastore.run(EVENTS.replace("events", "later").replace("VALUE_FORMAT", properties).format("later"))
+    place.metastore.run("INSERT INTO later (id, k) VALUES (7, 'x'), (7, 'x')")
+    place.define(
+        "SELECT id, string(hash(*) = hash(id, k)) AS k FROM STREAM old", kind="STREAM", source="old", once=True
+    )
+    place.define("SELECT id, k FROM STREAM later", kind="STREAM", source="later", once=True)
+    place.run()
+    texts = [(id_, "true") for id_, _ in OLD]
+    assert place.rows() == sorted([(1, "a"), *texts, (7, "x"), (7, "x")])
+
+
 @pytest.mark.soak
 def test_a_query_that_can_t_be_run_once_keeps_no_other_from_running(place: Place) -> None:
     begin(place)

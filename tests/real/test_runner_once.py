@@ -10,8 +10,10 @@ from pyspark.sql import SparkSession
 
 from tests.frames import frame
 from tests.real.query_places import FLIGHTS, MORE, ROWS, Place
+from treaty.core.messages.metastore import DescribeSource
 from treaty.spark.runner.kafka_source import READ_KEYS
 from treaty.spark.runner.once import QueryReport
+from treaty.spark.runner.source_frames import SourceOpener, expand_columns
 
 pytestmark = pytest.mark.jvm
 
@@ -56,6 +58,23 @@ def test_records_with_required_fields_inside_of_lists_are_read(place: Place) -> 
     report = place.run()["skus"]
     assert (report.error, report.bad) == ("", 0)
     assert place.rows("skus") == [(1, "a", [("a", (5,))])]
+
+
+CARRIERS = "CREATE TABLE carriers (code STRING PRIMARY KEY, name STRING) WITH (CONNECTOR = 'files', PATH = 'carriers', VALUE_FORMAT = 'AVRO')"
+
+
+def test_rows_of_a_table_of_files_have_its_columns_alone(place: Place) -> None:
+    """They know their places, by which the last one of each key is chosen; a body does not see them."""
+    place.metastore.run(CARRIERS)
+    place.insert("carriers", "('AA', 'old'), ('DL', 'Delta')")
+    place.insert("carriers", "('AA', 'American')")
+    source = place.registry.ask(DescribeSource("carriers")).answer.source
+    opener = SourceOpener(place.spark, place.registry.registry, place.root)
+    rows = opener.open(source, streaming=False, columns=expand_columns(place.registry.registry, source))
+    assert [one.asDict() for one in rows.orderBy("code").collect()] == [
+        {"code": "AA", "name": "American"},
+        {"code": "DL", "name": "Delta"},
+    ]
 
 
 def test_a_batch_that_runs_again_is_written_once(place: Place) -> None:

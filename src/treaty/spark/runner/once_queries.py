@@ -210,7 +210,7 @@ def write_once(starter: OnceStarter, source: Source, once: OnceQuery, writer: st
     for read in once.plan.reads:
         upstream = starter.find_upstream(source, read)
         rows = _open_rows(opener, starter, read, upstream, list_words(once.plan.body))
-        rows.createOrReplaceTempView(print_name(read.spelling or upstream.name))
+        rows.drop(ORDER).createOrReplaceTempView(print_name(read.spelling or upstream.name))
     result = session.sql(blank_streams(session, once.plan.body))
     ordered = propagate_order(result) if key and not once.plan.fingerprint.plan else result
     result = _with_columns(ordered, source, starter)
@@ -225,9 +225,9 @@ def _open_rows(
     columns = expand_columns(starter.registry, upstream)
     if upstream.connector not in {"kafka", "files"}:
         return opener.open(upstream, streaming=False, columns=columns)
-    marked = opener.mark(upstream, columns=columns, words=words)
-    rows = settle(upstream, marked.where(F.col(BAD).isNull()).drop(BAD))
     names = list_deduplicated(upstream)
+    marked = opener.mark(upstream, columns=columns, words=[*words, *map(lower_name, names)])
+    rows = settle(upstream, marked.where(F.col(BAD).isNull()).drop(BAD))
     return rows.dropDuplicates(names) if names and upstream.kind == STREAM else rows
 
 

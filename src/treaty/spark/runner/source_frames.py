@@ -116,7 +116,7 @@ class SourceOpener:
         good = counted.where(F.col(BAD).isNull()).drop(BAD)
         if streaming:
             return good.drop(DELETED) if source.kind == STREAM else good
-        return settle(source, good)
+        return settle(source, good).drop(ORDER)
 
     def mark(
         self, source: Source, *, columns: tuple[SourceColumn, ...], words: Collection[str] = (), streaming: bool = False
