@@ -216,6 +216,20 @@ def test_a_statement_with_another_default_around_it_is_no_repetition(one: Connec
     assert (used.value.reason.rule, sequence_of(one)) == ("COMMAND_ID_USED", after)
 
 
+@pytest.mark.parametrize("default", ["SET BAD_ROWS = 'true'", "SET CLUSTER = 'other'"])
+def test_a_statement_that_comes_again_under_the_same_default_is_a_repetition(one: Connection, default: str) -> None:
+    script = f"{default}; {STREAM.format('s')}"
+    metastore = Metastore(one.registry, CallOptions(command_id="again"))
+    messages: list[str] = []
+    for _ in range(2):
+        try:
+            messages.append(metastore.run(script)[1].message)
+        except Refusal as refused:
+            messages.append(refused.reason.rule)
+    assert messages[0].startswith("Stream s created")
+    assert messages[1] == messages[0]
+
+
 def test_a_statement_that_changed_nothing_is_decided_again_and_takes_effect_once(one: Connection) -> None:
     """It has left nothing, as if it had not come; once it has changed something, it is answered as it was."""
     metastore = Metastore(one.registry, CallOptions(command_id="again"))

@@ -80,7 +80,7 @@ def test_it_says_where_it_is_and_keeps_its_log_in_the_data_folder(tmp_path: Path
     ids=["scheme", "relative", "no folder", "memory shared", "port", "address", "name", "data folder"],
 )
 def test_what_it_cannot_do_it_says_with_the_remedy(tmp_path: Path, options: list[str], words: list[str]) -> None:
-    ended = command(tmp_path, *options)
+    ended = command(tmp_path, "--port", "0", *options)
     assert ended.returncode != 0
     assert "Traceback" not in ended.stderr
     for word in words:

@@ -198,7 +198,8 @@ class RequestDispatcher:
         return None
 
     def _error_response(self, failure: Exception, scope: Scope) -> Response:
-        dialect = self._find_mounted(scope)
+        page, _ = self._find_page(scope)
+        dialect = self._find_mounted(scope) if page is None else None
         if dialect is not None:
             return dialect.error_response(failure, scope)
         where = f"{scope['method']} {scope['raw_path'].decode()}"

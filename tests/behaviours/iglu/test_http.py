@@ -142,7 +142,7 @@ def test_point_54_a_list_over_http_is_parsed_in_its_order(server: LoopbackRegist
     uris = [f"iglu:com.acme/click/jsonschema/{version}" for version in ("1-0-0", "1-1-0", "1-0-1")]
     server.replies[LIST] = respond(200, json.dumps(uris).encode())
     registry = http_registry("r", f"{server.base}/api")
-    with Resolver(ResolverConfig(), registries=[registry], options=OPTIONS) as resolver:
+    with Resolver(ResolverConfig(), registries=[registry]) as resolver:
         assert [str(one) for one in resolver.list_schemas("com.acme", "click", 1).schemas] == uris
 
 
