@@ -33,6 +33,9 @@ def with_next_query(past: Past, asking: Asking, request: m.CreateSource, key: st
         return new
     began, start, after, resumed = old.query.began, old.query.start, old.query.after, old.query.resumed
     rule = _find_obstacle(old.query.plan, plan)
+    retyped = _has_other_types(old, new)
+    if retyped and not rule:
+        rule = "QUERY_STATE"
     if rule and not request.on_change:
         raise No(NotPermitted, rule)
     if rule:
@@ -40,6 +43,8 @@ def with_next_query(past: Past, asking: Asking, request: m.CreateSource, key: st
         began, after, resumed = past.sequence + 1, old.query.began, 0
     if rule and start == "BACKFILL":
         _refuse_other_rows(past, key, new, alone=request.on_change == "BACKFILL")
+    elif retyped:
+        raise No(NotPermitted, "QUERY_COLUMNS")
     query = Incarnation(began, old.query.revision + 1, plan, asking.principal, asking.time, start, after, resumed)
     return replace(new, query=query, previous=_kept(past, asking, old))
 
@@ -56,6 +61,13 @@ def _find_obstacle(old: QueryPlan, new: QueryPlan) -> str:
     other_key = {name.lower() for name in old.key} != {name.lower() for name in new.key}
     loses_open_groups = bool(old.fingerprint.plan) and (old.output_mode, new.output_mode) == ("append", "update")
     return "QUERY_STATE" if old.fingerprint != new.fingerprint or other_key or loses_open_groups else ""
+
+
+def _has_other_types(old: Source, new: Source) -> bool:
+    """A table of a lake has one type for each column, whichever query wrote a row."""
+    before = {column.name.lower(): column.type for column in old.columns}
+    retyped = any(before.get(column.name.lower(), column.type) != column.type for column in new.columns)
+    return retyped and new.connector in {"delta", "iceberg"}
 
 
 def _offsets(plan: QueryPlan) -> list[tuple[str, int]]:

@@ -6,7 +6,7 @@ from itertools import islice
 from treaty.core import limits
 from treaty.core.command import Command
 from treaty.core.handlers.metastore.checkpoints.followers import describe_followers, follow_exchange
-from treaty.core.handlers.metastore.checkpoints.incarnations import WAYS, compare_plans, replaced_query
+from treaty.core.handlers.metastore.checkpoints.incarnations import WAYS, compare_queries, replaced_query
 from treaty.core.handlers.metastore.replacement import list_lost_columns
 from treaty.core.messages.assessments import ChangeAssessment
 from treaty.core.messages.metastore import CreateSource
@@ -25,7 +25,7 @@ def assess_change(
     if stored.query is None or source.query is None:
         assessment = ChangeAssessment("compatible", ("no query fills it, so its definition alone changes",))
     else:
-        assessment = ChangeAssessment(*compare_plans(stored.query.plan, source.query.plan))
+        assessment = ChangeAssessment(*compare_queries(stored, source))
     if same:
         return ChangeAssessment("same")
     if assessment.kind == "same":

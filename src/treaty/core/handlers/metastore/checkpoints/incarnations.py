@@ -7,6 +7,7 @@ from typing import Any
 from treaty.core import limits
 from treaty.core.access.rights import Access
 from treaty.core.command import Command
+from treaty.core.handlers.metastore.checkpoints.table_columns import list_type_changes, refuse_other_types
 from treaty.core.handlers.metastore.closure import source_used
 from treaty.core.handlers.metastore.names import source_key
 from treaty.core.handlers.metastore.reads import digest_reads
@@ -58,6 +59,20 @@ def compare_plans(old: QueryPlan, new: QueryPlan) -> tuple[ChangeKind, tuple[str
     kind: ChangeKind = "source change" if sources else "stateful change" if state else "compatible"
     reasons = (*sources, *state) or ("what keeps no state is changed, so the new query continues from the checkpoint",)
     return kind, reasons[: limits.CHANGE_REASONS]
+
+
+def compare_queries(stored: Source, source: Source) -> tuple[ChangeKind, tuple[str, ...]]:
+    """Return what the query of a new definition is to the one that runs, with the reasons in words.
+
+    A column of a lake table that gets another type is a stateful change: the rows that are there are its state.
+    """
+    assert stored.query is not None
+    assert source.query is not None
+    kind, reasons = compare_plans(stored.query.plan, source.query.plan)
+    types = () if kind == "same" else list_type_changes(stored, source)
+    if kind == "compatible" and types:
+        return "stateful change", types
+    return kind, (*reasons, *types)[: limits.CHANGE_REASONS]
 
 
 def _list_changes(plan: QueryPlan) -> list[tuple[str, int]]:
@@ -145,7 +160,7 @@ def replaced_query(
         return new, stored.previous
     if new is None:
         return old, stored.previous
-    kind, reasons = compare_plans(old.plan, new.plan)
+    kind, reasons = compare_queries(stored, source)
     if kind == "same":
         return old, stored.previous
     revision, previous = old.revision + 1, keep_previous(view, command, stored)
@@ -158,6 +173,8 @@ def replaced_query(
         refuse_other_place(source)
     elif on_change == BACKFILL:
         refuse_backfill(view, command.access, key, source)
+    else:
+        refuse_other_types(stored, source)
     start = BACKFILL if on_change == CASCADE else on_change
     query = Incarnation(view.sequence + 1, revision, new.plan, command.principal, command.time, start, old.began)
     return query, previous

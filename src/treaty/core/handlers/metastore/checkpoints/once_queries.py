@@ -3,17 +3,9 @@
 from dataclasses import replace
 
 from treaty.core import limits
-from treaty.core.column_types import (
-    SqlArray,
-    SqlField,
-    SqlMap,
-    SqlStruct,
-    SqlType,
-    parse_column_type,
-    print_column_type,
-)
 from treaty.core.column_types.tokens import print_name
 from treaty.core.command import Command, Decision
+from treaty.core.handlers.metastore.checkpoints.table_columns import print_bare_type
 from treaty.core.handlers.metastore.names import find_source, refuse_other_kind
 from treaty.core.handlers.metastore.places.topics import expired_rows
 from treaty.core.handlers.metastore.replacement import refuse_cycle
@@ -76,7 +68,7 @@ def _refuse_other_columns(stored: Source, defined: SourceDefinition) -> None:
     names = {key_of_name(one.name) for one in defined.columns}
     for place, column in enumerate(defined.columns):
         own = own_columns.get(key_of_name(column.name))
-        query_type, own_type = _bare_type(column), "" if own is None else _bare_type(own)
+        query_type, own_type = print_bare_type(column), "" if own is None else print_bare_type(own)
         if query_type != own_type:
             raise NotPermitted.of(
                 "ONCE_COLUMNS",
@@ -100,32 +92,11 @@ def _refuse_other_columns(stored: Source, defined: SourceDefinition) -> None:
 
 def _describe_type_remedy(column: SourceColumn, own: SourceColumn) -> str:
     """Return what gives a column the type that the source has: a cast, which can't make a field one that is never null."""
-    if _bare_type(column, not_null=False) != _bare_type(own, not_null=False) or "NOT NULL" not in _bare_type(own):
-        return f"CAST({print_name(column.name)} AS {_bare_type(own)}) AS {print_name(own.name)}"
+    if print_bare_type(column, not_null=False) != print_bare_type(
+        own, not_null=False
+    ) or "NOT NULL" not in print_bare_type(own):
+        return f"CAST({print_name(column.name)} AS {print_bare_type(own)}) AS {print_name(own.name)}"
     return f"fields of {own.name} that are never null where {own.name} has NOT NULL, and may be null elsewhere, such as named_struct('a', coalesce(x.a, 0))"
-
-
-def _bare_type(column: SourceColumn, *, not_null: bool = True) -> str:
-    """Return the text of a column's type without COMMENT of fields, and without their NOT NULL where `not_null` is false."""
-    if "STRUCT" not in column.type:
-        return column.type
-    return print_column_type(_strip(parse_column_type(column.type), not_null=not_null))
-
-
-def _strip(kind: SqlType, *, not_null: bool) -> SqlType:
-    match kind:
-        case SqlArray(element):
-            return SqlArray(_strip(element, not_null=not_null))
-        case SqlMap(key, value):
-            return SqlMap(_strip(key, not_null=not_null), _strip(value, not_null=not_null))
-        case SqlStruct(fields):
-            return SqlStruct(
-                tuple(
-                    SqlField(one.name, _strip(one.type, not_null=not_null), one.nullable or not not_null)
-                    for one in fields
-                )
-            )
-    return kind
 
 
 def _list_recent(stored: Source, time: int) -> tuple[OnceQuery, ...]:
