@@ -70,7 +70,7 @@ class OperationTable(Mapping[type, Operation[Any, Any]]):
     def _load(self, area: str) -> Mapping[type, Operation[Any, Any]]:
         if area not in self._areas:
             declared = import_module(f"treaty.core.declarations.{area}").DECLARED
-            operations = {one.request: one for one in declared}
+            operations = {operation.request: operation for operation in declared}
             self._loaded |= operations
             self._areas[area] = operations  # last: another thread that finds the area finds its operations too
         return self._areas[area]

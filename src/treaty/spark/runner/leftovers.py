@@ -97,8 +97,10 @@ class LeftoverFiles:
         """The records with what rows say of their numbers."""
         for first in range(0, len(records), KEPT_FILES):
             page = records[first : first + KEPT_FILES]
-            checkpoints = tuple(CheckpointName(one.generation, one.number) for one in page if one.kind == CHECKPOINT)
-            generations = tuple(one.number for one in page if one.kind != CHECKPOINT)
+            checkpoints = tuple(
+                CheckpointName(entry.generation, entry.number) for entry in page if entry.kind == CHECKPOINT
+            )
+            generations = tuple(entry.number for entry in page if entry.kind != CHECKPOINT)
             answer = self.registry.ask(ListKeptFiles(checkpoints, generations)).answer
             named = {
                 (number.generation, number.number): number for number in (*answer.incarnations, *answer.generations)

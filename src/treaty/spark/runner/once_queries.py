@@ -120,7 +120,7 @@ def find_contained(events: Sequence[OnceEvent]) -> set[int]:
         elif event.kind == EXCHANGED:
             contained = set()
         else:
-            contained = find_contained([one for one in events[:at] if one.version <= event.to])
+            contained = find_contained([earlier for earlier in events[:at] if earlier.version <= event.to])
     return contained
 
 

@@ -189,7 +189,7 @@ def assign_queries(view: View, command: Command[AssignQueries], engine: SchemaEn
         if stored is None:
             rows[key] = make_row(ASSIGNMENT, key, Assignment(request.runner, runner.epoch))
         else:
-            rows.pop(key, None)  # it is released and taken: it stays
+            rows.pop(key, None)  # a part that is both released and taken keeps its lease
     if refusals:
         raise _refusal_of_parts(refusals)
     return Decision(tuple(rows.values()), QueriesAssigned(request.runner, runner.epoch, _sort_parts(request.take)))

@@ -92,10 +92,10 @@ def _refuse_other_columns(stored: Source, defined: SourceDefinition) -> None:
 
 def _describe_type_remedy(column: SourceColumn, own: SourceColumn) -> str:
     """Return what gives a column the type that the source has: a cast, which can't make a field one that is never null."""
-    if print_bare_type(column, not_null=False) != print_bare_type(
-        own, not_null=False
-    ) or "NOT NULL" not in print_bare_type(own):
-        return f"CAST({print_name(column.name)} AS {print_bare_type(own)}) AS {print_name(own.name)}"
+    own_type = print_bare_type(own)
+    is_other = print_bare_type(column, not_null=False) != print_bare_type(own, not_null=False)
+    if is_other or "NOT NULL" not in own_type:
+        return f"CAST({print_name(column.name)} AS {own_type}) AS {print_name(own.name)}"
     return f"fields of {own.name} that are never null where {own.name} has NOT NULL, and may be null elsewhere, such as named_struct('a', coalesce(x.a, 0))"
 
 

@@ -71,8 +71,8 @@ def _strip(kind: SqlType, *, not_null: bool) -> SqlType:
         case SqlStruct(fields):
             return SqlStruct(
                 tuple(
-                    SqlField(one.name, _strip(one.type, not_null=not_null), one.nullable or not not_null)
-                    for one in fields
+                    SqlField(field.name, _strip(field.type, not_null=not_null), field.nullable or not not_null)
+                    for field in fields
                 )
             )
     return kind
