@@ -33,7 +33,7 @@ def _read_cells() -> dict[str, ChangeCell]:
         read = tomllib.loads(file.read_text())
         for one in read.get("cell", ()):
             cells[one["name"]] = ChangeCell(
-                _read_body(read["bodies"], one, 0), _read_body(read["bodies"], one, 1), one["change"], one.get("reason", ""), one.get("spark", "")
+                _read_body(read["bodies"], one, 0), _read_body(read["bodies"], one, 1), one["change"], one.get("reason", ""), one["spark"]
             )  # fmt: skip
     return cells
 

@@ -16,7 +16,7 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 FOLDER = Path(__file__).parent
-WIDTH = 100
+WIDTH, WIDE = 100, 150
 STREAM = (
     "CREATE STREAM flights (id BIGINT KEY, carrier STRING NOT NULL COMMENT 'two letters', delay INT) "
     "WITH (KAFKA_TOPIC = 'flights', VALUE_FORMAT = 'AVRO')"
@@ -36,6 +36,17 @@ FILES = {
     "carriers.sql": "CREATE TABLE carriers (code STRING PRIMARY KEY, name STRING)\nWITH (KAFKA_TOPIC = 'carriers', VALUE_FORMAT = 'AVRO');\n",
     "treaty.toml": '[project]\nlabel = "flights"\n',
 }
+DELAYED = "CREATE STREAM flights (id BIGINT, carrier STRING, delay INT) WITH (CONNECTOR = 'files', PATH = 'flights', VALUE_FORMAT = 'AVRO')"
+OTHER = DELAYED.replace("flights", "archive")
+DELAYS = "CREATE TABLE delays WITH (CONNECTOR = 'delta', PATH = 'delays') AS SELECT {} GROUP BY carrier"
+COUNTS = "carrier, count(*) AS n FROM STREAM flights WHERE delay > 3"
+CHANGES = {
+    "same": DELAYS.format(COUNTS),
+    "compatible": DELAYS.format(COUNTS.replace("count(*) AS n", "count(*) AS n, count(*) * 2 AS twice")),
+    "source-change": DELAYS.format(COUNTS.replace("flights", "archive")),
+    "stateful-change": DELAYS.format(COUNTS.replace("> 3", "> 5")),
+}
+"""By what a change is called: a statement that makes it of the query COUNTS."""
 TEMPLATE = """\
 <svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img">
 <style>
@@ -58,12 +69,12 @@ TEMPLATE = """\
 """The form of a picture, with fonts of the reader's machine: none is fetched."""
 
 
-def run(words: Sequence[str], folder: Path) -> str:
+def run(words: Sequence[str], folder: Path, width: int = WIDTH) -> str:
     """Return what a command prints on stderr, and then with its colours what it prints to a terminal."""
     environment = {
         **os.environ,  # noqa: TID251 (the program's own, for its search path)
         "TREATY_REGISTRY": f"sqlite://{folder}/registry.db",
-        "COLUMNS": str(WIDTH),
+        "COLUMNS": str(width),
     }
     command = [sys.executable, "-m", "treaty.cli.main", *words]
     ours, terminal = os.openpty()
@@ -81,14 +92,18 @@ def read_screen(screen: BinaryIO) -> Iterator[bytes]:
             yield block
 
 
-def take(name: str, title: str, commands: Sequence[Sequence[str]], folder: Path) -> None:
-    """Write the picture of commands that are run one after the other."""
-    console = Console(record=True, width=WIDTH, file=StringIO(), force_terminal=True, color_system="truecolor")
+def take(name: str, commands: Sequence[Sequence[str]], folder: Path, *, width: int = WIDTH, end: str = "") -> None:
+    """Write the picture of commands that are run one after the other, of each up to the line that begins with `end`."""
+    console = Console(record=True, width=width, file=StringIO(), force_terminal=True, color_system="truecolor")
     for words in commands:
         shown = " ".join(word if word.isidentifier() or word.startswith("-") else quote(word) for word in words)
         console.print(Text.assemble(("$ ", "bold green"), (f"treaty {shown}", "bold")), soft_wrap=False)
-        console.print(Text.from_ansi(run(words, folder)))
-    picture = console.export_svg(title=title, theme=MONOKAI, code_format=TEMPLATE, unique_id=f"terminal-{name}")
+        output = run(words, folder, width)
+        cut = output.find(f"\n{end}") if end else -1
+        console.print(Text.from_ansi(output if cut < 0 else f"{output[:cut]}\n…"))
+    picture = console.export_svg(
+        title=f"treaty {commands[0][0]}", theme=MONOKAI, code_format=TEMPLATE, unique_id=f"terminal-{name}"
+    )
     text = "\n".join(line.rstrip() for line in picture.splitlines()) + "\n"
     FOLDER.joinpath(f"{name}.svg").write_text(text, "utf-8")
 
@@ -98,12 +113,23 @@ def quote(word: str) -> str:
     return f'"{word}"' if "'" in word else shlex.quote(word)
 
 
+def take_changes(folder: Path) -> None:
+    """Write a picture of each kind of change to a query, with what `EXPLAIN REPLACE` says of it."""
+    planned = ("sql", "--planner", "local", "-e")
+    run((*planned, f"{DELAYED}; {OTHER}; {CHANGES['same']}"), folder)
+    for name, statement in CHANGES.items():
+        explained = (*planned, f"EXPLAIN REPLACE {statement}")
+        take(f"change-{name}", [explained], folder, width=WIDE, end="output mode")
+
+
 def main() -> None:
-    """Take both pictures."""
+    """Take all pictures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run(("sql", "-e", "SHOW STREAMS"), folder)
-        take("sql", "treaty sql", SQL, folder)
+        take("sql", SQL, folder)
+    with tempfile.TemporaryDirectory() as name:
+        take_changes(Path(name))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.joinpath("sql").mkdir()
@@ -113,7 +139,7 @@ def main() -> None:
         run(("apply", "sql", "--yes"), folder)
         for file, text in FILES.items():
             folder.joinpath("sql", file).write_text(text, "utf-8")
-        take("plan", "treaty apply", PLAN, folder)
+        take("plan", PLAN, folder)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -100,6 +101,37 @@ def test_a_batch_that_several_write_at_one_time_is_appended_once(spark: SparkSes
     assert sorted(row[0] for row in iceberg.read(spark, table).collect()) == [*range(30)]
     snapshots = spark.table(f"{iceberg.name(spark, table)}.snapshots").select("operation").collect()
     assert {row[0] for row in snapshots} == {"append"}, "streams over the table read these alone"
+
+
+MERGE = (
+    "MERGE INTO {0} AS t USING (SELECT explode(array(1, 2)) AS id, {1} AS n) AS s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = s.n "
+    "WHEN NOT MATCHED THEN INSERT *"
+)
+
+
+@pytest.mark.parametrize("place_of_pause", ["_find_snapshot", "_setting", "_publish"])
+def test_a_runner_that_wakes_brings_no_row_of_an_earlier_batch_back(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place_of_pause: str
+) -> None:
+    """It is frozen behind its look for the batch, before its statement or before it publishes; another one writes this batch and the next."""
+    table, other = LakeTable(str(tmp_path / "ice" / "t"), "iceberg"), spark.newSession()
+    iceberg.make(spark, table, spark.range(1).selectExpr("id", "0 AS n").schema)
+    merge = MERGE.format(iceberg.name(spark, table), "{}")
+    iceberg.name(other, table)
+    iceberg.run_next(spark, table, merge.format(0), WriteId("treaty-1", 0))
+    real = getattr(iceberg, place_of_pause)
+
+    def pause(session: SparkSession, *rest: Any) -> Any:
+        monkeypatch.setattr(iceberg, place_of_pause, real)
+        result = real(session, *rest) if place_of_pause == "_find_snapshot" else None
+        for number in (1, 2):
+            iceberg.run_next(other, table, merge.format(number), WriteId("treaty-1", number))
+        return result if place_of_pause == "_find_snapshot" else real(session, *rest)
+
+    monkeypatch.setattr(iceberg, place_of_pause, pause)
+    iceberg.run_next(spark, table, merge.format(1), WriteId("treaty-1", 1))
+    assert sorted(map(tuple, iceberg.read(spark, table).collect())) == [(1, 2), (2, 2)]
+    assert [iceberg.has_written(spark, table, WriteId("treaty-1", number)) for number in (2, 3)] == [True, False]
 
 
 def test_a_runner_without_iceberg_says_how_to_have_it(place: Place) -> None:

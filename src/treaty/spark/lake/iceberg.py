@@ -4,6 +4,9 @@ A path is a table too: the folder above it is made a catalog of the session, whi
 """
 
 import hashlib
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
@@ -26,6 +29,12 @@ APPENDS = 10
 """How often a batch is tried that others come before."""
 PROPERTY = f"spark.sql.iceberg.snapshot-property.{BATCH}"
 """The setting of a session that puts it into the snapshots it makes."""
+STAGING, STAGED = "write.wap.enabled", "wap.id"
+"""The property of a table that takes snapshots which nobody reads yet, and that of such a snapshot which names it."""
+STAGE = "spark.wap.id"
+"""The setting of a session that has each write make such a snapshot (Iceberg's Write-Audit-Publish)."""
+NOT_NEXT = "not append, dynamic overwrite, or fast-forward"
+"""What Iceberg says of a staged snapshot that does not follow the newest one any more."""
 
 
 def name(spark: SparkSession | None, table: LakeTable) -> str:
@@ -124,7 +133,7 @@ def has_written(spark: SparkSession, table: LakeTable, batch: WriteId) -> bool:
     """Return whether a snapshot of a table in a folder that is still kept is that of the batch, or a later one of its writer."""
     if is_missing(spark, f"{table.folder}/metadata") or schema(spark, table) is None:
         return False
-    snapshots = spark.table(f"{name(spark, table)}.snapshots").select(F.col("summary")[BATCH].alias("batch"))
+    snapshots = _read_snapshots(spark, name(spark, table)).select(F.col("summary")[BATCH].alias("batch"))
     own = snapshots.where(F.col("batch").startswith(f"{batch.writer}/"))
     last = own.select(F.max(F.substring_index("batch", "/", -1).cast("bigint"))).collect()[0][0]
     return last is not None and int(last) >= batch.number
@@ -142,14 +151,68 @@ def run(spark: SparkSession, table: LakeTable, statement: str, batch: WriteId) -
     """Run a statement that changes rows; one whose batch the table has seen changes nothing."""
     if has_snapshot(spark, name(spark, table), batch):
         return
-    spark.conf.set(PROPERTY, str(batch))
-    try:
+    with _setting(spark, PROPERTY, str(batch)):
         spark.sql(statement)
+
+
+def run_next(spark: SparkSession, table: LakeTable, statement: str, batch: WriteId) -> None:
+    """Run a statement that changes rows, unless the table has its batch or others change the table meanwhile.
+
+    A writer that is held up between its look for the batch and its commit must not bring rows back that later batches have exchanged. So the
+    statement makes a staged snapshot, which becomes the newest one only where it follows the one that the look was at. Where others
+    were quicker, the look and the statement come again.
+    """
+    table_name = name(spark, table)
+    _let_stage(spark, table_name)
+    for attempt in range(APPENDS):
+        base = _find_snapshot(spark, table_name)
+        if has_snapshot(spark, table_name, batch):
+            return
+        stage = uuid.uuid4().hex
+        with _setting(spark, PROPERTY, str(batch)), _setting(spark, STAGE, stage):
+            spark.sql(statement)
+        staged = spark.table(f"{table_name}.snapshots").where(F.col("summary")[STAGED] == stage).head(1)
+        if not staged or (staged[0]["parent_id"] == base and _publish(spark, table_name, staged[0]["snapshot_id"])):
+            return
+        if attempt == APPENDS - 1:
+            raise RuntimeError(
+                f"others change {table.place} so often that batch {batch} could not be written in {APPENDS} attempts"
+            )
+
+
+def _publish(spark: SparkSession, table_name: str, snapshot: int) -> bool:
+    """Make a staged snapshot the newest one; return False where it does not follow the newest any more."""
+    catalog, _, rest = table_name.partition(".")
+    try:
+        spark.sql(f"CALL {catalog}.system.cherrypick_snapshot({rest!r}, {snapshot})")
+    except (PySparkException, Py4JError) as error:
+        if NOT_NEXT not in str(error):
+            raise
+        return False
+    return True
+
+
+def _let_stage(spark: SparkSession, table_name: str) -> None:
+    properties = spark.sql(f"SHOW TBLPROPERTIES {table_name}").where(F.col("key") == STAGING).head(1)
+    if not properties or properties[0]["value"] != "true":
+        spark.sql(f"ALTER TABLE {table_name} SET TBLPROPERTIES ('{STAGING}' = 'true')")
+
+
+@contextmanager
+def _setting(spark: SparkSession, setting: str, value: str) -> Iterator[None]:
+    spark.conf.set(setting, value)
+    try:
+        yield
     finally:
-        spark.conf.unset(PROPERTY)
+        spark.conf.unset(setting)
 
 
 def has_snapshot(spark: SparkSession, table_name: str, batch: WriteId) -> bool:
     """Whether a snapshot that is still kept is that of the batch."""
-    snapshots = spark.table(f"{table_name}.snapshots")
-    return not snapshots.filter(F.col("summary")[BATCH] == str(batch)).isEmpty()
+    return not _read_snapshots(spark, table_name).filter(F.col("summary")[BATCH] == str(batch)).isEmpty()
+
+
+def _read_snapshots(spark: SparkSession, table_name: str) -> DataFrame:
+    """The snapshots of a table that are still kept, without those that were staged and never became the newest."""
+    history = spark.table(f"{table_name}.history").where("is_current_ancestor").select("snapshot_id")
+    return spark.table(f"{table_name}.snapshots").join(history, "snapshot_id", "left_semi")

@@ -77,7 +77,7 @@ LAKES: Mapping[str, SinkFormat] = {
     "iceberg": SinkFormat(
         iceberg.has_written,
         iceberg.append,
-        iceberg.run,
+        iceberg.run_next,
         iceberg.name,
         iceberg.make,
         _grow_iceberg,
