@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from treaty.core.limits import BODY_NODES, PLAN_SECONDS, PLANNER_BODY_BYTES, PLANNER_HEAP
+from treaty.core.limits import BODY_ELEMENTS, BODY_NODES, BODY_WINDOWS, PLAN_SECONDS, PLANNER_BODY_BYTES, PLANNER_HEAP
 from treaty.spark.planner.codes import BODY_CODES
 from treaty.spark.planner.functions import ALLOWED_BY_GROUP, REFUSED_BY_REASON
 from treaty.spark.planner.settings import PINNED
@@ -36,7 +36,7 @@ def _lines() -> Iterator[str]:
     for code, (says, way) in BODY_CODES.items():
         yield f"| `{code}` | {says} | {way} |"
     yield "\n## Limits\n"
-    yield f"A body has at most {PLANNER_BODY_BYTES:,} bytes (`PLANNER_BODY_BYTES`) and {BODY_NODES:,} parts (`BODY_NODES`). Planning it takes at most {PLAN_SECONDS} seconds"
+    yield f"A body has at most {PLANNER_BODY_BYTES:,} bytes (`PLANNER_BODY_BYTES`) and {BODY_NODES:,} parts (`BODY_NODES`). Its numbers make at most {BODY_ELEMENTS:,} characters or elements (`BODY_ELEMENTS`), as in `repeat('x', 1000)`. A row is in at most {BODY_WINDOWS:,} windows at a time (`BODY_WINDOWS`). Planning it takes at most {PLAN_SECONDS} seconds"
     yield f"(`PLAN_SECONDS`) and {PLANNER_HEAP:,} MB (`PLANNER_HEAP`).\n"
     yield "## Settings\n"
     yield "They belong to the plan of a query: a runner sets them before it starts.\n"

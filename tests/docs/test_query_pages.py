@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.behaviours.served import served
-from tests.docs.test_metastore_pages import BLOCKS, page_text, play, typed_lines
+from tests.docs.test_metastore_pages import BLOCKS, QUERIES, page_text, play, typed_lines
 from treaty.cli.main import group
 
 pytestmark = [pytest.mark.jvm, pytest.mark.soak, pytest.mark.rest]
@@ -73,3 +73,20 @@ def test_tests_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.Monk
     failed = CliRunner().invoke(group, ["test", "metastore/"])
     (sentence,) = re.findall(r"shown with its columns: `(.*?)`", text)
     assert (failed.exit_code, sentence in failed.output) == (1, True), failed.output
+
+
+def test_the_tutorial_goes_on_to_a_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before, queries = page_text("sql-tutorial").split(QUERIES)
+    lines = [
+        [line for kind, block, _ in BLOCKS.findall(text) if kind == "console" for line in typed_lines(block)]
+        for text in (before, queries)
+    ]
+    (create,) = (line for line in lines[0] if line[1].startswith("CREATE STREAM flights"))
+    (start,) = (typed for _, typed, _ in lines[1] if typed.startswith("treaty planner"))
+    with served("memory:") as running, planner(start, running.url) as said:
+        assert READY.fullmatch(said), said
+        for prompt, typed, shown in (create, *lines[1]):
+            if typed != start:
+                assert _WAITING.sub("", play(prompt, typed, running.url, tmp_path)) == shown, typed
+    assert len(lines[1]) == 8

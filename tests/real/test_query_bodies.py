@@ -2,10 +2,12 @@
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
 from tests.query_bodies import NAMES, SOURCES, describe, list_refused, make_body, read_body
@@ -14,7 +16,7 @@ from treaty.core.limits import PLANNER_BODY_BYTES
 from treaty.core.sources import SourceColumn
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.spark import planner as planner_room
-from treaty.spark.planner.bodies import BodyPlanner
+from treaty.spark.planner.bodies import BodyPlanner, parse_body
 from treaty.spark.planner.codes import BODY_CODES
 from treaty.spark.planner.functions import ALLOWED_FUNCTIONS, REFUSED_FUNCTIONS
 from treaty.spark.planner.questions import BodyRefusedError, QueryBody, ReadableSource
@@ -29,6 +31,9 @@ DEEP = {
     "bytes": f"SELECT id FROM flights WHERE carrier = '{'x' * PLANNER_BODY_BYTES}'",
     "names": f"SELECT id FROM flights WHERE carrier IN ({', '.join(map(repr, map(str, range(12_000))))})",
     "unions": " UNION ALL ".join(["SELECT id FROM flights"] * 2500),
+    "doubled definitions": "WITH t0 AS (SELECT id FROM flights)"
+    + "".join(f", t{n + 1} AS (SELECT * FROM t{n} UNION ALL SELECT * FROM t{n})" for n in range(40))
+    + " SELECT * FROM t40",
 }
 """Shapes that are large for their meaning."""
 COUNT = "SELECT carrier, count(*) AS n FROM STREAM flights GROUP BY carrier"
@@ -83,6 +88,15 @@ def test_a_refusal_says_where_it_is(planner: BodyPlanner) -> None:
         ("SELECT id FROM STREAM flihgts", "flihgts"),
         ("SELECT id,\n  now() AS y\nFROM flights", "now"),
         ("SELECT id\nFROM flights\nGROUPED BY id", "BY"),
+        ("SELECT id, max(id) OVER (PARTITION BY id) AS x FROM flights", "OVER"),
+        ("SELECT id FROM flights ORDER BY id", "ORDER BY"),
+        ("SELECT id FROM flights LIMIT 3", "LIMIT"),
+        ("SELECT id FROM flights WHERE carrier = :name", ":name"),
+        ("SELECT id FROM flights JOIN text.`/etc/passwd` AS p ON true", "text.`/etc/passwd`"),
+        ("SELECT id FROM flights WHERE carrier = CURRENT_USER", "CURRENT_USER"),
+        ("SELECT id FROM flights WHERE ts > 'today'", "'today'"),
+        ("SELECT id, repeat(carrier, 2000000000) AS x FROM flights", "repeat"),
+        ("WITH RECURSIVE r AS (SELECT id FROM flights) SELECT * FROM r", "RECURSIVE"),
     ):
         with pytest.raises(BodyRefusedError) as refused:
             planner.plan(make_body(text, "STREAM"))
@@ -127,6 +141,20 @@ def test_states_are_the_same_where_the_plans_below_them_mean_the_same(planner: B
     states = [state(text) for text in others]
     assert len(set(states)) == len(others), [text for text in others if states.count(state(text)) > 1]
     assert state("SELECT id FROM flights") == ("", "")
+    spellings = (
+        "SELECT carrier, sum(try_add(delay, 1)) AS n FROM STREAM flights WHERE try_add(delay, 1) > 2 GROUP BY carrier",
+        "WITH a AS (SELECT * FROM flights WHERE 2 < try_add(delay, 1)) SELECT upper(carrier) AS u, carrier, sum(try_add(delay, 1)) AS x FROM a GROUP BY carrier",
+    )
+    assert len({state(text) for text in spellings}) == 1, "another spelling is the same state beside try_ too"
+    modes = [
+        f"SELECT carrier, max({call}) AS n FROM STREAM flights GROUP BY carrier"
+        for call in (
+            "delay * 2", "try_multiply(delay, 2)", "delay - 2", "try_subtract(delay, 2)", "delay % 2", "try_mod(delay, 2)", "delay / 2",
+            "try_divide(delay, 2)", "int(carrier)", "try_cast(carrier AS INT)", "arr[delay].x", "try_element_at(arr, delay).x",
+            "try_add(delay * 2, 1)", "try_add(try_multiply(delay, 2), 1)",
+        )
+    ]  # fmt: skip
+    assert len({state(text) for text in modes}) == len(modes), "an error that becomes null is another state"
     tried = "SELECT {0}.carrier, sum(try_add({0}.delay, 1)) AS n FROM STREAM flights AS {0} GROUP BY {0}.carrier"
     assert state(tried.format("f")) == state(tried.format("other")), "names are no part of a state, also beside try_"
 
@@ -148,6 +176,18 @@ def test_every_function_of_the_lists_is_one_of_spark(spark: SparkSession) -> Non
     assert ALLOWED_FUNCTIONS - there - words == set()
     assert set(REFUSED_FUNCTIONS) - there - words == set()
     assert not ALLOWED_FUNCTIONS & set(REFUSED_FUNCTIONS)
+
+
+def test_every_function_of_the_list_passes_the_check_of_a_parsed_body(spark: SparkSession) -> None:
+    refused = []
+    for name in sorted(ALLOWED_FUNCTIONS):
+        for arguments in ("id", "id, 1", "id, x -> x", "*"):
+            with suppress(ParseException):  # some have words between their arguments
+                try:
+                    parse_body(spark, f"SELECT {name}({arguments}) AS x FROM flights")
+                except BodyRefusedError as error:
+                    refused.append((name, arguments, error.message))
+    assert not refused
 
 
 def test_every_code_of_a_refusal_is_on_the_page() -> None:

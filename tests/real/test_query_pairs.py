@@ -2,8 +2,8 @@
 
 import random
 from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -121,18 +121,27 @@ def draw_bodies(draw: random.Random) -> tuple[DrawnBody, DrawnBody]:
     return spell(draw, kind, meanings), spell(draw, kind, meanings if is_same else change_part(draw, kind, meanings))
 
 
+@pytest.fixture(scope="module")
+def state_of(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str, str], StateFingerprint]]:
+    """The state of a body, which is planned once: pairs share many bodies."""
+    planner = BodyPlanner(spark, tmp_path_factory.mktemp("views"))
+
+    @cache
+    def find(kind: str, text: str) -> StateFingerprint:
+        return planner.plan(make_body(text, kind)).plan.fingerprint
+
+    yield find
+    find.cache_clear()
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_pair_has_one_state_only_where_it_means_the_same(
-    spark: SparkSession, tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]
+    state_of: Callable[[str, str], StateFingerprint], seed: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     draw = random.Random(seed)
-    planner = BodyPlanner(spark, tmp_path)
-
-    @cache
-    def state_of(kind: str, text: str) -> StateFingerprint:
-        return planner.plan(make_body(text, kind)).plan.fingerprint
-
     counts: Counter[str] = Counter()
     wrong = []
     for _ in range(PAIRS // SEEDS):

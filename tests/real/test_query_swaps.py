@@ -22,6 +22,12 @@ STATELESS = (
     "SELECT s.b AS b, id + {} AS id FROM flights",
     "SELECT id, x FROM STREAM flights LATERAL VIEW explode(array(delay, {})) AS x",
 )
+CHEAP = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Settings for a few rows: one partition, and expressions that are interpreted instead of compiled for each query."""
 BATCHES = 3
 BatchRows = dict[int, list[str]]
 """The rows of each batch, printed and sorted."""
@@ -42,7 +48,8 @@ def write_batch(draw: random.Random, place: Path) -> None:
 def run_plan(spark: SparkSession, plan: QueryPlan, folder: Path, checkpoint: Path) -> BatchRows:
     """The rows of each batch of a body over a folder, from where its checkpoint is; each file is a batch."""
     session = open_session(spark)
-    session.conf.set("spark.sql.shuffle.partitions", "1")
+    for name, value in CHEAP.items():
+        session.conf.set(name, value)
     stream = session.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(folder))
     stream.createOrReplaceTempView("flights")
     batches: BatchRows = {}
@@ -69,10 +76,17 @@ def draw_pair(draw: random.Random, planner: BodyPlanner) -> tuple[QueryPlan, Que
     raise AssertionError
 
 
+@pytest.fixture(scope="module")
+def planner(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> BodyPlanner:
+    return BodyPlanner(spark, tmp_path_factory.mktemp("views"))
+
+
 @pytest.mark.parametrize("seed", range(100))
-def test_a_compatible_body_continues_as_if_it_had_always_been(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+def test_a_compatible_body_continues_as_if_it_had_always_been(
+    spark: SparkSession, planner: BodyPlanner, tmp_path: Path, seed: int
+) -> None:
     draw = random.Random(seed)
-    old, new = draw_pair(draw, BodyPlanner(spark, tmp_path / "views"))
+    old, new = draw_pair(draw, planner)
     one = tmp_path / "one"
     write_batch(draw, one / "0.parquet")
     before = run_plan(spark, old, one, tmp_path / "swapped")

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from pyspark.sql import SparkSession
 
+from treaty.spark.sql_tests.differences import list_differences
 from treaty.spark.sql_tests.execution import CaseResult, CaseRunner
 from treaty.spark.sql_tests.files import InvalidCaseError, read_folder, read_test
 from treaty.spark.sql_tests.junit import print_junit
@@ -23,7 +24,22 @@ CREATE TABLE named WITH (KEY_FORMAT = 'AVRO') AS SELECT c.nm AS name, count(*) A
 CREATE TABLE counts AS SELECT carrier, count(*) AS n FROM STREAM late GROUP BY carrier;
 CREATE TABLE ratios WITH (KEY_FORMAT = 'AVRO') AS SELECT carrier, sum(CAST('NaN' AS DOUBLE)) AS r FROM STREAM flights GROUP BY carrier;
 CREATE STREAM timed AS SELECT id, _timestamp AS written FROM STREAM flights WHERE _offset >= 0 OR _timestamp IS NOT NULL;
+CREATE TYPE place AS STRUCT<city STRING, code STRING>;
+CREATE STREAM visits (id BIGINT KEY, place place, `größe 😀` DOUBLE) WITH (KAFKA_TOPIC = 'visits', VALUE_FORMAT = 'JSON');
+CREATE STREAM visited AS SELECT id, v.place.city AS city, v.`größe 😀` AS size, l.name AS name FROM STREAM visits AS v LEFT JOIN locked AS l ON v.place.code = l.code;
+CREATE STREAM taken WITH (KAFKA_TOPIC = 'taken', VALUE_SUBJECT = 'others-value');
+CREATE STREAM took AS SELECT amount + 1 AS amount FROM STREAM taken;
+CREATE STREAM parts AS SELECT id, 10 / delay AS part FROM STREAM flights;
 CREATE STREAM minutes AS SELECT window.start AS start, count(*) AS n FROM STREAM flights WATERMARK ts DELAY OF INTERVAL 1 MINUTE GROUP BY window(ts, '1 minute') EMIT FINAL;
+"""
+LOCK = """format = 1
+
+[source."locked"]
+kind = "TABLE"
+columns = ["code STRING PRIMARY KEY", "name STRING"]
+
+[subject."others-value"]
+columns = ["amount INT"]
 """
 GIVEN = "GIVEN flights (1, 'AA', 10, '2026-01-01 00:00:10Z'), (2, 'DL', 20, '2026-01-01 00:00:50Z'), (3, 'AA', 30, '2026-01-01 00:01:00Z');"
 CASES = {
@@ -40,6 +56,10 @@ CASES = {
     "given_twice": "GIVEN flights (4, 'AA', 99, NULL); EXPECT late (id) VALUES (2), (3), (4);",
     "not_a_number": "EXPECT ratios ('AA', CAST('NaN' AS DOUBLE)), ('DL', CAST('NaN' AS DOUBLE));",
     "pseudo_columns": "GIVEN flights (id, _timestamp) VALUES (7, TIMESTAMP '2026-01-01 00:00:00Z'); EXPECT timed (7, TIMESTAMP '2026-01-01 00:00:00Z');",
+    "type_and_lock": "GIVEN visits (1, struct('Århus', 'AAR'), 1.5), (2, NULL, NULL); GIVEN locked ('AAR', 'Aarhus'); "
+    "EXPECT visited (1, 'Århus', 1.5, 'Aarhus'), (2, NULL, NULL, NULL);",
+    "columns_of_a_locked_subject": "GIVEN taken (1), (2); EXPECT took (amount) VALUES (2), (3);",
+    "not_ascii": "\ufeff/* Größe 😀; */ GIVEN late (7, 'ÆØ', 7), (8, '漢字\\n', 8); EXPECT named NOTHING;",
     "several": "EXPECT late (id) VALUES (2), (3); EXPECT delays (carrier) VALUES ('AA'), ('DL');",
 }
 WRONG = {
@@ -60,13 +80,19 @@ ERRORS = {
         "GIVEN carriers ('X', 'Y'); EXPECT late (id) VALUES (2), (3);",
         "carriers is given, and no query",
     ),
+    "expected_of_a_lock": ("EXPECT locked (1, 2);", "no file of this folder creates locked"),
     "stream_of_no_query": ("EXPECT STREAM flights NOTHING;", "flights has no query"),
     "number_of_values": ("EXPECT late (1, 2);", ""),
+    "wrong_type": ("EXPECT late (1, 'AA', 'ten');", 'The value \'ten\' of the type "STRING" cannot be cast to "INT"'),
+    "column_twice": ("EXPECT late (id, ID) VALUES (1, 1);", "the column id is named twice"),
+    "rows_of_a_source": ("EXPECT late ((SELECT 1 FROM flights), 'a', 1);", ""),
+    "failing_query": ("GIVEN flights (9, 'AA', 0, NULL); EXPECT parts (1, 1.0);", "Division by zero"),
 }
 
 
 def write(folder: Path, cases: dict[str, str]) -> Path:
     (folder / "sources.sql").write_text(SOURCES)
+    (folder / "treaty.lock").write_text(LOCK)
     for name, text in cases.items():
         (folder / f"{name}.test.sql").write_text(f"-- {name}\n{GIVEN if 'GIVEN late' not in text else ''}\n{text}\n")
     return folder
@@ -120,8 +146,42 @@ def test_what_is_no_test_says_how_one_is_written() -> None:
         ("EXPECT", "t.test.sql:1: EXPECT is no test"),
         ("\nTEST a (1);", "t.test.sql:2: TEST a ( 1 is no test"),
         ("EXPECT a 1;", "is no test"),
+        ("EXPECT a NOTHING (1);", "is no test"),
+        ("", "nothing is expected"),
+        ("GIVEN a (1)\nEXPECT b (2);", "t.test.sql:2: a semicolon is missing before EXPECT"),
     ):
         with pytest.raises(InvalidCaseError) as wrong:
             read_test("t.test.sql", text)
         assert part in str(wrong.value)
         assert "EXPECT" in str(wrong.value)
+
+
+def test_a_folder_that_can_not_be_read_says_where_and_why(tmp_path: Path) -> None:
+    def read(**files: str | bytes) -> str:
+        for name, text in {"a_test": "EXPECT a (1);", **files}.items():
+            path = tmp_path / f"{name.replace('_test', '.test')}.sql"
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        with pytest.raises(InvalidCaseError) as wrong:
+            read_folder(tmp_path, {})
+        return str(wrong.value)
+
+    one = "CREATE STREAM a (id INT) WITH (KAFKA_TOPIC = 'a', VALUE_FORMAT = 'JSON');"
+    assert "b.sql:2: A is created twice in this folder" in read(a=one, b=f"\n{one.replace('STREAM a', 'STREAM A')}")
+    assert "b.sql: " in read(b="CREATE STREEM b;")
+    assert "can't be read" in read(b=b"\xff\xfe")
+    (tmp_path / "treaty.lock").write_text("format = 7")
+    assert "its format is not 1" in read(b="")
+
+
+def test_long_values_are_shown_where_they_differ_and_any_character_fits_into_junit() -> None:
+    text = "x" * 5_000
+    (sentence,) = list_differences(["id", "t"], [(1, f"{text}y{text}")], [(1, f"{text}z{text}")])
+    assert len(sentence) < 700
+    assert "xy" in sentence
+    assert "xz" in sentence
+    (missing,) = list_differences(["t"], [(text,)], [])
+    assert len(missing) < 300
+    results = [CaseResult("a\x00", ("b\x1b",), "c\ud800"), CaseResult("d", ("\x01",)), CaseResult("e")]
+    suite = ET.fromstring(print_junit(results, "f\x0c"))
+    assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["3", "1", "1"]
+    assert [len(one) for one in suite] == [1, 1, 0]

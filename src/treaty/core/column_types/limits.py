@@ -22,6 +22,10 @@ PLANNER_ASKED = 256
 """Sources, and subjects, that a planner may name beside a refusal; with more of them the sender needs the right to read everything."""
 BODY_NODES = 10_000
 """Parts of the body of one query: clauses, expressions and names."""
+BODY_WINDOWS = 300
+"""Windows of a query that a row may be in: `window(ts, '1 hour', '1 minute')` has 60."""
+BODY_ELEMENTS = 1_000_000
+"""Characters of a text, or elements of an array, that a number in the body of a query asks for, as in `repeat('x', 1000)`; nested ones are multiplied."""
 SOURCES_PAGE = 1_000
 """Sources, types or dropped sources in one page of a list."""
 SOURCES_PAGE_CHARACTERS = 8_388_608

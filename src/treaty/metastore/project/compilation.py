@@ -60,7 +60,7 @@ class _HeadCompiler:
         self.plan_body = plan_body
         self.sources = {key for table, key in (described.key for described in project.objects) if table == "source"}
         self.sources |= {locked.name for locked in lock.objects if locked.table == "source"}
-        self.types = dict(_list_locked_types(lock))
+        self.types = dict(list_locked_types(lock))
         for described in project.objects:
             if isinstance(described.statement, CreateTypeStatement):
                 self.types[described.key[1]] = described.statement.type
@@ -182,7 +182,8 @@ class _HeadCompiler:
                 _run_alone(settle_side(side))
 
 
-def _list_locked_types(lock: ProjectLock) -> Iterator[tuple[str, SqlType]]:
+def list_locked_types(lock: ProjectLock) -> Iterator[tuple[str, SqlType]]:
+    """Yield the types that a lock has, each with its key."""
     for locked in lock.objects:
         if locked.table == "type":
             yield locked.name, parse_column_type(str(locked.fact("definition")))

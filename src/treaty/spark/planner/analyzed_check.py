@@ -1,9 +1,12 @@
 """The check of an analyzed body: what its names came to, and whether its shape can run as a stream."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from treaty.spark.planner.parsed_check import is_relative_time
+from treaty.core.column_types.tokens import SqlToken, read_text
+from treaty.spark.planner.functions import REFUSED_FUNCTIONS
+from treaty.spark.planner.parsed_check import find_call, is_relative_time, refuse_function
 from treaty.spark.planner.questions import BodyRefusedError, QueryBody, ReadableSource
 from treaty.spark.planner.refused_nodes import REFUSED_NODES
 from treaty.spark.planner.trees import TreeNode, is_plan, list_plans
@@ -25,13 +28,14 @@ MACHINE = frozenset(
     )
 )  # fmt: skip
 """Expressions whose value depends on the machine, the user, the time or chance, or that fail on purpose."""
+_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 TIMES = frozenset(("date", "timestamp", "timestamp_ntz"))
 TIME_READERS = frozenset(("ParseToDate", "ParseToTimestamp"))
 """Expressions that read a time in a text, as a cast does."""
 SOURCES = frozenset(("StreamingRelation", "LogicalRelation"))
 
 
-def check_analyzed(tree: TreeNode) -> None:
+def check_analyzed(tree: TreeNode, tokens: Sequence[SqlToken]) -> None:
     """Raise `BodyRefusedError` for the first node that no query may have, whatever it was called in the text."""
     for node in tree.walk():
         if is_plan(node):
@@ -42,14 +46,19 @@ def check_analyzed(tree: TreeNode) -> None:
                     "BODY_REFUSED", f"a query may not have {node.kind}", "what the page on queries lists"
                 )
         elif node.kind in MACHINE or not node.class_name.startswith(EXPRESSIONS):
-            raise BodyRefusedError(
-                "FUNCTION_REFUSED",
-                f"{node.kind} depends on the machine, the user, the time or chance, and a query that runs again has to come to the same rows",
-                "a column of the source",
-            )
+            raise _refuse_machine(node.kind, tokens)
         elif node.kind in TIME_READERS or (node.kind == "Cast" and _has_time(node.members.get("dataType"))):
-            _check_time(node)
+            _check_time(node, tokens)
     _refuse_other_tables(tree, inside=False)
+
+
+def _refuse_machine(kind: str, tokens: Sequence[SqlToken]) -> BodyRefusedError:
+    """The refusal of an expression, by the name of its function if it has the name of its class."""
+    name = _CAPITAL.sub("_", kind).lower()
+    if name in REFUSED_FUNCTIONS:
+        return refuse_function(name, find_call(tokens, name))
+    message = f"{kind} depends on the machine, the user, the time or chance, and a query that runs again has to come to the same rows"
+    return BodyRefusedError("FUNCTION_REFUSED", message, "a column of the source")
 
 
 def _has_time(kind: Any) -> bool:
@@ -59,7 +68,7 @@ def _has_time(kind: Any) -> bool:
     return any(map(_has_time, kind)) if isinstance(kind, list) else kind in TIMES
 
 
-def _check_time(reader: TreeNode) -> None:
+def _check_time(reader: TreeNode, tokens: Sequence[SqlToken]) -> None:
     """A constant text that becomes a time: Spark takes some words for the present one."""
     parts = [*reader.children[0].walk()]
     if any(one.kind in {"AttributeReference", "OuterReference", "NamedLambdaVariable"} for one in parts):
@@ -70,7 +79,14 @@ def _check_time(reader: TreeNode) -> None:
             "FUNCTION_REFUSED",
             "a text that is a time is the time of the machine, or may be",
             "a literal: TIMESTAMP '2026-01-31 00:00:00'",
+            *_find_time(tokens),
         )
+
+
+def _find_time(tokens: Sequence[SqlToken]) -> tuple[int, int]:
+    """The place of the text that is the present time; -1 where the body has none as such, or several."""
+    texts = [one for one in tokens if one.kind in {"text", "raw"} and is_relative_time(read_text(one))]
+    return (texts[0].start, texts[0].end) if len(texts) == 1 else (-1, -1)
 
 
 def _refuse_other_tables(tree: TreeNode, *, inside: bool) -> None:

@@ -17,10 +17,10 @@ from treaty.core.limits import PLANNER_BODY_BYTES
 from treaty.core.schema import Pairs
 from treaty.core.sources import QueryPlan, SourceRead, StateFingerprint
 from treaty.spark.planner.analyzed_check import check_analyzed, check_shape
-from treaty.spark.planner.errors import refuse
+from treaty.spark.planner.errors import is_about_body, refuse, refuse_fault
 from treaty.spark.planner.fingerprints import fingerprint, select_stateful
 from treaty.spark.planner.leaf_columns import blank_streams, find_leaf_columns, find_never_null
-from treaty.spark.planner.output import read_output
+from treaty.spark.planner.output import read_output, refuse_bad_keys
 from treaty.spark.planner.parsed_check import check_parsed, list_relations
 from treaty.spark.planner.pseudo_columns import PSEUDO, add_pseudo_columns, list_words
 from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, QueryBody, ReadableSource
@@ -62,17 +62,18 @@ class BodyPlanner:
             refuse_bad_watermark(source)
         with _views(self._streams, query, self._root):
             frame = self._streams.sql(query.text)
-            columns = read_output(frame.schema.json())
             checks = StreamChecks.of(self._streams, frame)
-            check_analyzed(checks.tree)
+            check_analyzed(checks.tree, split_tokens(query.text))
+            columns = read_output(frame.schema.json())
             check_shape(checks.tree, query)
             mode = choose_mode(checks, query, tuple(one.name for one in columns))
+            key = {one.lower() for one in mode.key}
+            refuse_bad_keys(one for one in columns if one.name.lower() in key)
         leaves, never_null = self._find_leaves(query)
         columns = tuple(replace(one, nullable=one.nullable and one.name not in never_null) for one in columns)
         state, parts = self._find_state(query, leaves)
         reads = tuple(_read(query, one.name, leaves, is_table=mode.is_table) for one in query.sources)
         plan = QueryPlan(query.text, reads, mode.output, mode.key, state, PINNED, self._engine, parts)
-        key = {one.lower() for one in mode.key}
         named = tuple(replace(one, role="key") if one.name.lower() in key else one for one in columns)
         return BodyPlan(plan, named, mode.notes)
 
@@ -149,6 +150,8 @@ def _refusing(body: str) -> Iterator[None]:
     except PySparkException as error:
         raise refuse(error, body) from error
     except Py4JJavaError as error:
+        if is_about_body(error):
+            raise refuse_fault(error) from error
         if "StackOverflowError" not in str(error.java_exception.getClass().getName()):
             raise
         message = "the query nests deeper than the planner's stack"
@@ -175,7 +178,9 @@ def _list_names(tree: TreeNode, body: str) -> tuple[str, ...]:
     """The names of the sources of a parsed body, in the order in which the text has them."""
     words = list_words(body)
     places = {word: place for place, word in reversed([*enumerate(words)])}
-    return tuple(sorted(list_relations(tree), key=lambda name: places.get(name.lower(), len(words))))
+    return tuple(
+        sorted(list_relations(tree, split_tokens(body)), key=lambda name: places.get(name.lower(), len(words)))
+    )
 
 
 def _select_sources(query: QueryBody, names: tuple[str, ...]) -> tuple[ReadableSource, ...]:

@@ -7,8 +7,8 @@ BODY_CODES: Mapping[str, tuple[str, str]] = {
     "BODY_WRONG": ("a name, a type or a clause does not fit, in Spark's words", "what the message proposes"),
     "BODY_REFUSED": ("the body has a clause that no query may have", "what the message says"),
     "BODY_TOO_LARGE": (
-        "the body is larger, or nests deeper, than its limits",
-        "several queries, each reading the one before",
+        "the body is larger, nests deeper, or makes larger texts and arrays by its numbers, than its limits",
+        "several queries, each reading the one before; smaller numbers",
     ),
     "PLAN_TOO_COSTLY": ("planning takes more time or memory than its limits", "a smaller query"),
     "PLANNER_FAILED": ("the planner has a fault, or was ended; the body may be right", "the same statement once more"),
@@ -67,6 +67,9 @@ BODY_CODES: Mapping[str, tuple[str, str]] = {
     ),
     "COLUMN_UNNAMED": ("an expression has no name", "`AS name`"),
     "COLUMN_TWICE": ("two columns have one name, in any case", "`AS` another name"),
-    "OUTPUT_TYPE": ("a column has a type that no source has, such as an interval", "`CAST`"),
+    "OUTPUT_TYPE": (
+        "a column has a type that no source has, such as an interval, or a key has a map inside",
+        "`CAST`; `to_json`",
+    ),
 }
 """By code."""

@@ -2,19 +2,25 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from treaty.core.finding import shorten_text
 from treaty.spark.planner.questions import BodyRefusedError
 
-_TAIL = re.compile(r"\s*SQLSTATE: \w+.*", re.DOTALL)
+_TAIL = re.compile(r"(\s*SQLSTATE: \w+|;\s*line \d+,? pos \d+).*", re.DOTALL)
+_SETTING = re.compile(r"\s*If necessary,? set [^.]*(\.[^.\s][^.]*)*\.(?=\s|$)")
+"""Advice to change a setting of Spark: those of a body are pinned."""
 _PLACE = re.compile(r"line (\d+), pos (\d+)")
 _HINTS: Mapping[str, str] = {
     "STREAMING_OUTPUT_MODE": "WATERMARK ts DELAY OF INTERVAL 10 SECONDS behind the stream, and its column or window in GROUP BY",
     "UNRESOLVED_COLUMN": "a column of a source; DESCRIBE lists them",
+    "MISSING_GROUP_BY": "GROUP BY the columns that are the key, in a CREATE TABLE",
     "MISSING_AGGREGATION": "the column in GROUP BY, or max_by(column, ts)",
-    "DATATYPE_MISMATCH": "CAST",
+    "DATATYPE_MISMATCH": "CAST(… AS type), or another argument",
+    "PARSE": "one query of Spark's SQL: SELECT … FROM …",
     "MULTI_TIME_WINDOW_EXPRESSIONS_NOT_SUPPORTED": "one window in a query",
 }
 """By first part of the condition, what to do instead."""
@@ -33,11 +39,29 @@ def refuse(error: PySparkException, body: str, code: str = "BODY_WRONG") -> Body
     return BodyRefusedError(code, text, hint, start, end)
 
 
+def is_about_body(error: Py4JJavaError) -> bool:
+    """Return whether the JVM has raised an error of Spark with a condition, which no class of pyspark stands for: as of a collation that is not there."""
+    thrown = error.java_exception
+    return "Spark" in str(thrown.getClass().getName()) and bool(_condition_of(thrown))
+
+
+def _condition_of(thrown: Any) -> str:
+    try:
+        return str(thrown.getCondition() or "")
+    except (Py4JError, TypeError):  # it is no error with a condition
+        return ""
+
+
+def refuse_fault(error: Py4JJavaError) -> BodyRefusedError:
+    """Return the refusal of a body about which the JVM has raised such an error."""
+    return BodyRefusedError("BODY_WRONG", shorten_text(_plain(str(error.java_exception.getMessage())), MESSAGE))
+
+
 def _plain(text: str) -> str:
     """The first paragraph of a message, without its condition, its state and the plan below it."""
     first = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", text.strip())
     first = re.split(r"\n\s*\n|\n== SQL|;\n", first)[0]
-    return _TAIL.sub("", first).strip().replace("\n", " ") or "Spark refuses the query"
+    return _SETTING.sub("", _TAIL.sub("", first)).strip().replace("\n", " ") or "Spark refuses the query"
 
 
 def _find_place(error: PySparkException, body: str) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from treaty.core.sources import StateFingerprint
-from treaty.spark.planner.trees import TreeNode, read_tree
+from treaty.spark.planner.trees import PLANS, TreeNode, read_tree
 
 STATEFUL = frozenset(
     ("Aggregate", "Deduplicate", "DeduplicateWithinWatermark", "Distinct", "GlobalLimit", "FlatMapGroupsWithState")
@@ -19,11 +19,8 @@ STATEFUL = frozenset(
 """Operators that keep state where they stand over a stream; a join does where both its sides are streams."""
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _SESSION = re.compile(r"org\.apache\.spark\.sql\.[A-Za-z.]*SparkSession@[0-9a-f]+")
-_ID = re.compile(r"#\d+L?")
 _TRIED = re.compile(r"\btry_")
-"""What an analyzed plan has where an error becomes null. The optimized one prints try_add as +, so then the analyzed one counts too."""
-_NAMED = re.compile(r"\b(SubqueryAlias|View) .*")
-"""What an analyzed plan says of names: a source keeps its state under another one."""
+"""What an analyzed plan has where an error becomes null. The optimized one prints try_add as +, so then what each expression is made of counts too."""
 _IDS = frozenset(("jvmId", "nodeId", "dataSource", "sourceName", "session", "resultId"))
 """Members that are another one in each session, or of the place of the empty files."""
 
@@ -37,8 +34,8 @@ def fingerprint(analyzed: Any, plan: Any, root: str) -> StateFingerprint:
     top = read_tree(canonical.toJSON())
     parts = _list_group_parts(canonical, top) if top.kind == "Aggregate" else [canonical]
     texts = [cut_ids(part.toString(), root) for part in parts]
-    if _TRIED.search(text := analyzed.toString()):
-        texts.append(number_ids(_NAMED.sub(r"\1", cut_ids(text, root))))
+    if _TRIED.search(analyzed.toString()):
+        texts += [cut_ids(text, root) for part in parts for text in _list_expression_parts(part)]
     nodes = [_strip(json.loads(part.toJSON())) for part in parts]
     types = json.dumps(sorted(_list_types(nodes)))
     return StateFingerprint(_digest(json.dumps([texts, nodes], sort_keys=True)), _digest(types))
@@ -80,18 +77,26 @@ def find_functions(tree: TreeNode, path: tuple[int, ...] = ()) -> Iterator[tuple
         yield from find_functions(child, (*path, place))
 
 
+def _list_expression_parts(part: Any) -> Iterator[str]:
+    """Yield what each expression of a plan or an expression of the JVM is made of, as text: also its mode, which neither text nor JSON have."""
+    waiting = [part]
+    while waiting:
+        node = waiting.pop()
+        name = str(node.getClass().getName())
+        below = [node.children(), node.innerChildren()]
+        if any(package in name for package in PLANS):
+            below.append(node.expressions())
+        else:
+            yield f"{name}({node.productIterator().mkString(', ')})"
+        waiting += [listed.apply(place) for listed in below for place in range(listed.size())]
+
+
 def cut_ids(text: str, root: str) -> str:
     """Return the text of a plan without ids of nodes and sessions, and without the folder of the empty views.
 
     Only ids outside of literals are in this text where it matters: the JSON beside it has the literals whole.
     """
     return _SESSION.sub("session", _UUID.sub("id", text.replace(root, "")))
-
-
-def number_ids(text: str) -> str:
-    """Return the text of a plan whose ids of columns count from 0, in the order in which they appear."""
-    ids: dict[str, str] = {}
-    return _ID.sub(lambda found: ids.setdefault(found[0], f"#{len(ids)}"), text)
 
 
 def find_stateful(tree: TreeNode) -> tuple[int, ...] | None:

@@ -98,3 +98,9 @@ REFUSED_FUNCTIONS: Mapping[str, str] = {
     name: reason for reason, names in REFUSED_BY_REASON.items() for name in names.split()
 }
 """By name, what the result of a refused function depends on."""
+SIZED_FUNCTIONS: Mapping[str, int] = {"repeat": 1, "space": 0, "lpad": 1, "rpad": 1, "array_repeat": 1}
+"""By name, the place of the argument that says how many characters or elements the result has."""
+LAMBDA_FUNCTIONS = frozenset(ALLOWED_BY_GROUP["lambdas"].split())
+"""Functions that carry out an expression for each element."""
+FORMATS = frozenset(("format_string", "printf"))
+"""Functions whose first argument has widths of values."""

@@ -65,6 +65,17 @@ def _refuse_bad_names(fields: Iterable[Mapping[str, Any]]) -> None:
             )
 
 
+def refuse_bad_keys(columns: Iterable[SourceColumn]) -> None:
+    """Raise `BodyRefusedError` for a column of a key that is a map or has one inside: Spark does not compare those, so no row is found again."""
+    for one in columns:
+        if "MAP<" in one.type or "VARIANT" in one.type:
+            raise BodyRefusedError(
+                "OUTPUT_TYPE",
+                f"the column {one.name} is of the key and is {one.type}, which can't be compared",
+                f"to_json({one.name}), or another column, in GROUP BY",
+            )
+
+
 def _read_column(field: Mapping[str, Any]) -> SourceColumn:
     name = str(field["name"])
     kind = read_type(field["type"], name)

@@ -1,12 +1,22 @@
 """The check of a parsed body, before Spark looks anything up: nodes and functions from lists, and nothing else."""
 
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from treaty.core.column_types.tokens import SqlToken, read_quoted, read_text
-from treaty.core.limits import BODY_NODES
-from treaty.spark.planner.functions import ALLOWED_FUNCTIONS, GENERATORS, REFUSED_FUNCTIONS, TIMES_OF_AN_ARGUMENT
+from treaty.core.limits import BODY_ELEMENTS, BODY_NODES, BODY_WINDOWS
+from treaty.spark.planner.functions import (
+    ALLOWED_FUNCTIONS,
+    FORMATS,
+    GENERATORS,
+    LAMBDA_FUNCTIONS,
+    REFUSED_FUNCTIONS,
+    SIZED_FUNCTIONS,
+    TIMES_OF_AN_ARGUMENT,
+)
 from treaty.spark.planner.questions import BodyRefusedError
-from treaty.spark.planner.refused_nodes import REFUSED_NODES
+from treaty.spark.planner.refused_nodes import REFUSED_NODES, WORDS_OF_NODES
 from treaty.spark.planner.trees import TreeNode, is_plan, list_parts
 
 ALLOWED_PLANS = frozenset(
@@ -18,11 +28,11 @@ ALLOWED_PLANS = frozenset(
 )  # fmt: skip
 ALLOWED_EXPRESSIONS = frozenset(
     (
-        "Add", "AggregateExpression", "Alias", "And", "AttributeReference", "Between", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor",
+        "Add", "AggregateExpression", "Alias", "And", "AnyValue", "AttributeReference", "Between", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor",
         "CaseWhen", "Cast", "Coalesce", "Collate", "Concat", "CreateArray", "CreateMap", "CreateNamedStruct", "CreateStruct",  "Divide",
         "EqualNullSafe", "EqualTo", "Exists", "Extract", "First", "GreaterThan", "GreaterThanOrEqual",  "ILike", "If", "In",
         "InSubquery", "IntegralDivide", "IsNotNull", "IsNull", "LambdaFunction", "Last", "LateralSubquery", "LessThan", "LessThanOrEqual",
-        "Like", "LikeAll", "LikeAny", "ListQuery", "Literal", "MultiAlias", "Multiply", "NamedArgumentExpression", "Not", "NotLikeAll",
+        "Like", "LikeAll", "LikeAny", "ListQuery", "Literal", "MultiAlias", "Multiply", "NamePlaceholder", "NamedArgumentExpression", "Not", "NotLikeAll",
         "NotLikeAny", "Or", "Overlay", "PipeExpression", "PipeOperator", "RLike", "Remainder",  "ScalarSubquery",
         "SemiStructuredExtract", "ShiftLeft", "ShiftRight", "ShiftRightUnsigned", "SortOrder", "StringLocate", "StringTrim", "StringTrimBoth",
         "StringTrimLeft", "StringTrimRight", "Substring", "Subtract", "TimestampAdd", "TimestampDiff", "UnaryMinus", "UnaryPositive",
@@ -30,6 +40,14 @@ ALLOWED_EXPRESSIONS = frozenset(
         "UnresolvedNamedLambdaVariable", "UnresolvedOrdinal", "UnresolvedStar", "UnresolvedStarExceptOrReplace", "UnresolvedSubqueryAlias",
     )
 )  # fmt: skip
+_WIDTH = re.compile(r"%[^%A-Za-z]*?([0-9]{1,19})")
+"""The width of a value in a text for format_string."""
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
+_UNITS: Mapping[str, int] = {
+    "microsecond": 1, "millisecond": 1_000, "second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000, "day": 86_400_000_000,
+    "week": 604_800_000_000,
+}  # fmt: skip
+_DURATION = re.compile(rf"([0-9]{{1,18}})\s*({'|'.join(_UNITS)})", re.IGNORECASE)
 HINTS = frozenset(("BROADCAST", "BROADCASTJOIN", "MAPJOIN"))
 TIME_WORDS = ("now", "today", "tomorrow", "yesterday")
 TIME_LITERALS = frozenset(("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"))
@@ -38,22 +56,98 @@ TIME_LITERALS = frozenset(("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"
 def check_parsed(tree: TreeNode, tokens: Sequence[SqlToken]) -> None:
     """Raise `BodyRefusedError` for the first node or function that no query may have."""
     for count, node in enumerate(tree.walk()):
-        if count > BODY_NODES:
+        _refuse_many_parts(count)
+        _check_node(node, tokens)
+        _check_windows(node, tokens)
+    _refuse_many_parts(_count_written_out(tree))
+    _check_words(tokens)
+    _check_sizes(tree, tokens)
+
+
+def _refuse_many_parts(count: int) -> None:
+    if count > BODY_NODES:
+        raise BodyRefusedError(
+            "BODY_TOO_LARGE",
+            f"the query has more than {BODY_NODES} parts (BODY_NODES), with what WITH defines as often as it is read",
+            "several queries, each reading the one before",
+        )
+
+
+def _count_written_out(tree: TreeNode) -> int:
+    """The parts of a body in which what WITH defines stands wherever it is read, as Spark plans it."""
+    sizes: dict[str, int] = {}
+
+    def count(plan: TreeNode) -> int:
+        names = (str(one.members.get("multipartIdentifier"))[1:-1].lower() for one in plan.walk())
+        return sum(sizes.get(name, 1) for name in names)
+
+    for node in reversed([*tree.walk()]):
+        for name, plan in _list_definitions(node):
+            sizes[name] = max(sizes.get(name, 0), min(count(plan), 2 * BODY_NODES))
+    return count(tree)
+
+
+def _check_windows(node: TreeNode, tokens: Sequence[SqlToken]) -> None:
+    """Raise for a hopping window with more than BODY_WINDOWS of them at a time: Spark plans each as a part of its own."""
+    if node.kind != "UnresolvedFunction" or _function_name(node).lower() != "window" or len(node.children) < 3:
+        return
+    length, step = (_read_duration(str(one.members.get("value"))) for one in node.children[1:3])
+    if step and length // step > BODY_WINDOWS:
+        place = find_call(tokens, "window")
+        raise BodyRefusedError(
+            "BODY_TOO_LARGE",
+            f"a row is in {length // step:,} windows, and in {BODY_WINDOWS:,} at most (BODY_WINDOWS)",
+            "a larger step or a shorter window; or windows of the step alone, which a second query adds up",
+            *((place.start, place.end) if place else (-1, -1)),
+        )
+
+
+def _read_duration(text: str) -> int:
+    """Microseconds of a text such as ``1 hour 30 minutes``; 0 for what is none."""
+    return sum(int(number) * _UNITS[unit.lower()] for number, unit in _DURATION.findall(text))
+
+
+def _check_sizes(tree: TreeNode, tokens: Sequence[SqlToken]) -> None:
+    """Raise for numbers that make a text or an array larger than BODY_ELEMENTS: a constant is computed whole before anything runs."""
+    sizes: dict[int, int] = {}
+    for node in reversed([*tree.walk()]):
+        below = [sizes[id(one)] for one in (*node.children, *node.inner())]
+        name = _function_name(node).lower() if node.kind in _NAME_MEMBERS else ""
+        size = math.prod(below) if name in LAMBDA_FUNCTIONS else max(below, default=1)
+        sizes[id(node)] = size = size * _count_elements(name, node)
+        if size > BODY_ELEMENTS:
+            place = find_call(tokens, name)
             raise BodyRefusedError(
                 "BODY_TOO_LARGE",
-                f"the query has more than {BODY_NODES} parts (BODY_NODES)",
-                "several queries, each reading the one before",
+                f"{name} makes {size:,} characters or elements, and the numbers of a query may ask for {BODY_ELEMENTS:,} (BODY_ELEMENTS)",
+                "a smaller number",
+                *((place.start, place.end) if place else (-1, -1)),
             )
-        _check_node(node, tokens)
-    _check_words(tokens)
 
 
-def list_relations(tree: TreeNode) -> tuple[str, ...]:
+def _count_elements(name: str, node: TreeNode) -> int:
+    """How many characters or elements a call asks for by a number that its text has; 1 for what has none."""
+    numbers = [_read_number(one) for one in node.children]
+    if name == "sequence" and len(numbers) > 1:
+        first, last, step = numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1
+        return 1 if first is None or last is None or not step else abs(last - first) // abs(step) + 1
+    if name in FORMATS and node.children:
+        return max(map(int, _WIDTH.findall(str(node.children[0].members.get("value")))), default=1)
+    place = SIZED_FUNCTIONS.get(name, len(numbers))
+    return max(1, numbers[place] or 1) if place < len(numbers) else 1
+
+
+def _read_number(node: TreeNode) -> int | None:
+    text = str(node.members.get("value", ""))
+    return int(text) if node.kind == "Literal" and _WHOLE.fullmatch(text) else None
+
+
+def list_relations(tree: TreeNode, tokens: Sequence[SqlToken]) -> tuple[str, ...]:
     """Return the names that a checked body reads and does not define itself by WITH, each once.
 
     Raises `BodyRefusedError` for a name with dots, which is a path or a table of another catalog.
     """
-    own = {name.lower() for name in _list_cte_names(tree)}
+    own = {name for node in tree.walk() for name, _ in _list_definitions(node)}
     names: dict[str, str] = {}
     for node in tree.walk():
         if node.kind == "UnresolvedRelation":
@@ -63,29 +157,42 @@ def list_relations(tree: TreeNode) -> tuple[str, ...]:
                     "READ_REFUSED",
                     f"{'.'.join(parts)} is no source: a query reads streams and tables of the metastore, and neither files nor catalogs",
                     "CREATE STREAM or TABLE with CONNECTOR = 'files' or 'delta' and PATH, and its name here",
+                    *_find_name(tokens, parts),
                 )
             if parts[0].lower() not in own:
                 names.setdefault(parts[0].lower(), parts[0])
     return tuple(names.values())
 
 
-def _list_cte_names(tree: TreeNode) -> Iterator[str]:
-    for node in tree.walk():
-        if node.kind == "UnresolvedWith":
-            for one in node.members.get("cteRelations") or ():
-                yield str(one.get("_1", ""))
+def _find_name(tokens: Sequence[SqlToken], parts: Sequence[str]) -> tuple[int, int]:
+    """The place of a name of several parts; -1 where it is written otherwise."""
+    count = 2 * len(parts) - 1
+    for at in range(len(tokens) - count):
+        if [name_of_token(one) or one.text for one in tokens[at : at + count : 2]] == [*parts]:
+            return tokens[at].start, tokens[at + count - 1].end
+    return -1, -1
+
+
+def _list_definitions(node: TreeNode) -> Iterator[tuple[str, TreeNode]]:
+    """The names in small letters that WITH defines, with their queries."""
+    if node.kind == "UnresolvedWith":
+        for one in node.members.get("cteRelations") or ():
+            yield str(one["_1"]).lower(), one["_2"]
 
 
 def _check_node(node: TreeNode, tokens: Sequence[SqlToken]) -> None:
     kind = node.kind
     if kind in REFUSED_NODES:
         code, message, hint = REFUSED_NODES[kind]
-        raise BodyRefusedError(code, message, hint)
+        raise BodyRefusedError(code, message, hint, *find_words(tokens, kind))
     if kind not in (ALLOWED_PLANS if is_plan(node) else ALLOWED_EXPRESSIONS):
         raise BodyRefusedError("BODY_REFUSED", f"a query may not have {kind}", "what the page on queries lists")
     if kind == "UnresolvedWith" and node.members.get("allowRecursion"):
         raise BodyRefusedError(
-            "BODY_REFUSED", "WITH RECURSIVE has no bound", "a query that reads the result of another one"
+            "BODY_REFUSED",
+            "WITH RECURSIVE has no bound",
+            "a query that reads the result of another one",
+            *find_words(tokens, kind),
         )
     if kind == "UnresolvedHint" and str(node.members.get("name", "")).upper() not in HINTS:
         raise BodyRefusedError(
@@ -113,7 +220,7 @@ def _function_name(node: TreeNode) -> str:
 def _check_function(node: TreeNode, name: str, tokens: Sequence[SqlToken]) -> None:
     lower = name.lower()
     if lower in REFUSED_FUNCTIONS:
-        raise _refuse_function(name, find_call(tokens, lower))
+        raise refuse_function(name, find_call(tokens, lower))
     allowed = ALLOWED_FUNCTIONS if node.kind == "UnresolvedFunction" else GENERATORS
     place = find_call(tokens, lower)
     start, end = (place.start, place.end) if place else (-1, -1)
@@ -132,13 +239,25 @@ def _check_function(node: TreeNode, name: str, tokens: Sequence[SqlToken]) -> No
         raise BodyRefusedError("FUNCTION_REFUSED", message, f"{name} of a column", start, end)
 
 
-def _refuse_function(name: str, place: SqlToken | None) -> BodyRefusedError:
+def refuse_function(name: str, place: SqlToken | None) -> BodyRefusedError:
+    """Return the refusal of a function of REFUSED_FUNCTIONS, with its place."""
     reason = REFUSED_FUNCTIONS[name.lower()]
     message = (
         f"{name} is refused: its result depends on {reason}, and a query that runs again has to come to the same rows"
     )
     start, end = (place.start, place.end) if place else (-1, -1)
     return BodyRefusedError("FUNCTION_REFUSED", message, "a column of the source", start, end)
+
+
+def find_words(tokens: Sequence[SqlToken], kind: str) -> tuple[int, int]:
+    """Return the place of the words that make a node of a kind; -1 where the body has none of them, or several."""
+    places = []
+    for words in WORDS_OF_NODES.get(kind, ()):
+        wanted = words.split()
+        for at in range(len(tokens) - len(wanted)):
+            if [one.keyword or one.text for one in tokens[at : at + len(wanted)]] == wanted:
+                places.append((tokens[at].start, tokens[at + len(wanted) - 1].end))
+    return places[0] if len(places) == 1 else (-1, -1)
 
 
 def find_call(tokens: Sequence[SqlToken], name: str) -> SqlToken | None:
@@ -159,7 +278,7 @@ def _check_words(tokens: Sequence[SqlToken]) -> None:
         after = tokens[at + 1]
         name = name_of_token(token).lower()
         if name in REFUSED_FUNCTIONS and after.text == "(" and (at == 0 or tokens[at - 1].keyword != "AS"):
-            raise _refuse_function(name, token)
+            raise refuse_function(name, token)
         if token.keyword in TIME_LITERALS and after.kind in {"text", "raw"} and is_relative_time(read_text(after)):
             raise BodyRefusedError(
                 "FUNCTION_REFUSED",

@@ -91,3 +91,31 @@ REFUSED_NODES: Mapping[str, tuple[str, str, str]] = {
     ),
 }
 """By kind: code, reason and way round."""
+
+WORDS_OF_NODES: Mapping[str, tuple[str, ...]] = {
+    "Sort": ("ORDER BY", "SORT BY", "CLUSTER BY"),
+    "RepartitionByExpression": ("DISTRIBUTE BY", "CLUSTER BY"),
+    "GlobalLimit": ("LIMIT", "FETCH"),
+    "LocalLimit": ("LIMIT", "FETCH"),
+    "Offset": ("OFFSET",),
+    "Distinct": ("DISTINCT", "UNION"),
+    "Except": ("EXCEPT", "MINUS"),
+    "Intersect": ("INTERSECT",),
+    "WithWindowDefinition": ("WINDOW",),
+    "WindowExpression": ("OVER",),
+    "UnresolvedWindowExpression": ("OVER",),
+    "Rollup": ("ROLLUP",),
+    "Cube": ("CUBE",),
+    "GroupingSets": ("GROUPING SETS",),
+    "ScriptTransformation": ("TRANSFORM", "MAP", "REDUCE"),
+    "PlanWithUnresolvedIdentifier": ("IDENTIFIER",),
+    "ExpressionWithUnresolvedIdentifier": ("IDENTIFIER",),
+    "UnresolvedIdentifier": ("IDENTIFIER",),
+    "NamedParameter": (":",),
+    "PosParameter": ("?",),
+    "Sample": ("TABLESAMPLE",),
+    "Pivot": ("PIVOT",),
+    "RelationTimeTravel": ("TIMESTAMP AS OF", "VERSION AS OF", "SYSTEM_TIME AS OF", "SYSTEM_VERSION AS OF"),
+    "UnresolvedWith": ("RECURSIVE",),
+}
+"""By kind, the words that make such a node; where a body has them once, they are its place."""

@@ -34,6 +34,7 @@ PRINTED: Mapping[str, str] = {
     "spark.sql.maxPlanStringLength": "10000000",
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "true",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.analyzer.canonicalization.multiCommutativeOpMemoryOptThreshold": "1000000",
     "spark.sql.parquet.enableNestedColumnVectorizedReader": "true",
 }
-"""Settings of the planner alone: plans are printed whole, since they are read again."""
+"""Settings of the planner alone: plans are printed whole, since they are read again, and three conditions in a row have one order as two have."""

@@ -5,7 +5,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from treaty.core.finding import shorten_text
+
 Row = tuple[Any, ...]
+VALUE_CHARACTERS = 200
+"""Characters of a value that a message shows; of two long ones those around their first difference."""
+AROUND = 40
+"""Characters that are shown before the first difference."""
 SHOWN = 20
 """Differences that a message names; the others are counted."""
 
@@ -76,15 +82,29 @@ def _describe(columns: Sequence[str], expected: Row | None, actual: Row | None, 
         return f"{place}missing {_show(columns, expected or ())}"
     if expected is None:
         return f"{place}unexpected {_show(columns, actual)}"
-    pairs = zip(columns, expected, actual, strict=True)
-    changed = [f"{name} is {came!r}, expected {want!r}" for name, want, came in pairs if _freeze(want) != _freeze(came)]
-    same = [
-        f"{name} {want!r}"
-        for name, want, came in zip(columns, expected, actual, strict=True)
-        if _freeze(want) == _freeze(came)
-    ]
+    same, changed = [], []
+    for name, want, came in zip(columns, expected, actual, strict=True):
+        if _freeze(want) == _freeze(came):
+            same.append(f"{name} {_print_value(want)}")
+        else:
+            came_text, wanted_text = _print_pair(repr(came), repr(want))
+            changed.append(f"{name} is {came_text}, expected {wanted_text}")
     return f"{place}{', '.join(same)}: {'; '.join(changed)}" if same else f"{place}{'; '.join(changed)}"
 
 
 def _show(columns: Sequence[str], row: Row) -> str:
-    return ", ".join(f"{name} {value!r}" for name, value in zip(columns, row, strict=True))
+    return ", ".join(f"{name} {_print_value(value)}" for name, value in zip(columns, row, strict=True))
+
+
+def _print_value(value: Any) -> str:
+    return shorten_text(repr(value), VALUE_CHARACTERS)
+
+
+def _print_pair(came: str, wanted: str) -> tuple[str, str]:
+    """Two texts that differ, from shortly before their first difference on where they are long."""
+    if max(len(came), len(wanted)) <= VALUE_CHARACTERS:
+        return came, wanted
+    first = next((at for at, pair in enumerate(zip(came, wanted, strict=False)) if pair[0] != pair[1]), 0)
+    start = max(0, first - AROUND)
+    cut = "…" if start else ""
+    return cut + shorten_text(came[start:], VALUE_CHARACTERS), cut + shorten_text(wanted[start:], VALUE_CHARACTERS)

@@ -7,12 +7,12 @@ from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
-from treaty.core.column_types import SqlType, expand_type, print_column_type
 from treaty.core.column_types.tokens import print_name
 from treaty.core.sources import SourceColumn
 from treaty.metastore.sql.statements import CreateSourceStatement
@@ -20,6 +20,7 @@ from treaty.spark.planner.bodies import BodyPlanner, open_session, parse_body
 from treaty.spark.planner.leaf_columns import blank_streams
 from treaty.spark.planner.pseudo_columns import add_pseudo_columns, list_words
 from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, QueryBody, ReadableSource
+from treaty.spark.sql_tests.declared import DeclaredSources
 from treaty.spark.sql_tests.differences import list_differences
 from treaty.spark.sql_tests.files import CaseFolder, CaseRows, InvalidCaseError, SqlCase
 from treaty.spark.sql_tests.streams import StreamBatches, run_stream
@@ -60,6 +61,7 @@ class CaseRunner:
         self._spark.conf.set(*_ONE_PARTITION)
         self._statements = folder.statements
         self._find_source = find_source
+        self._declared = DeclaredSources(folder)
         self._sources: dict[str, ReadableSource] = {}
         self._plans: dict[str, BodyPlan] = {}
 
@@ -78,14 +80,26 @@ class CaseRunner:
             if self._unread:
                 name = given_rows[min(self._unread)][0]
                 error = f"line {name.line}: {name.source} is given, and no query that is expected reads it"
-        except (InvalidCaseError, BodyRefusedError, PySparkException) as failure:
-            error = str(failure).strip().split("\n")[0]
+        except (
+            InvalidCaseError,
+            BodyRefusedError,
+            PySparkException,
+            Py4JJavaError,
+            ValueError,
+            OverflowError,
+        ) as failure:
+            thrown = failure.java_exception if isinstance(failure, Py4JJavaError) else failure
+            error = next(iter(str(thrown).strip().split("\n")), "") or type(failure).__name__
             if isinstance(failure, BodyRefusedError) and failure.hint:
                 error = f"{error}; {failure.hint}"
         return CaseResult(case.name, tuple(differences), error, time.monotonic() - start)
 
     def _compare(self, expected_rows: CaseRows, given_rows: Mapping[str, Sequence[CaseRows]]) -> list[str]:
         source = self._find(expected_rows.source)
+        if source.name.lower() not in self._statements:
+            raise InvalidCaseError(
+                f"line {expected_rows.line}: no file of this folder creates {source.name}, so no query of it is tested"
+            )
         columns = expected_rows.columns or tuple(one.name for one in source.columns)
         names = [print_name(one) for one in columns]
         expected = self._read_rows(replace(expected_rows, columns=columns), source).select(*names)
@@ -108,17 +122,20 @@ class CaseRunner:
     def _describe(self, key: str, name: str) -> ReadableSource:
         statement = self._statements.get(key)
         if statement is None:
-            source = self._find_source(name)
+            source = self._declared.find(name) or self._find_source(name)
             if source is None:
                 raise InvalidCaseError(
-                    f"there is no stream or table {name}: create it in a file of this folder, or give --registry"
+                    f"there is no stream or table {name}: create it in a file of this folder, lock it with `treaty lock`, or give --registry"
                 )
             return replace(source, generation=len(self._sources) + 1, is_joinable=True)
         columns = self._columns(statement)
         if not columns:
-            raise InvalidCaseError(
-                f"{name} has no columns in its statement: write them, or give --registry where it is"
-            )
+            source = self._find_source(name)
+            if source is None:
+                raise InvalidCaseError(
+                    f"{name} has no columns in its statement: write them, lock them with `treaty lock`, or give --registry where it is"
+                )
+            columns = source.columns
         deduplicate = tuple(
             filter(None, (one.strip().strip("`") for one in statement.property("DEDUPLICATE").split(",")))
         )
@@ -137,10 +154,7 @@ class CaseRunner:
     def _columns(self, statement: CreateSourceStatement) -> tuple[SourceColumn, ...]:
         if statement.body:
             return self._plan(statement).columns
-        return tuple(
-            SourceColumn(one.name, print_column_type(_expand(one.type)), one.nullable, one.role)
-            for one in statement.columns
-        )
+        return self._declared.list_columns(statement)
 
     def _plan(self, statement: CreateSourceStatement) -> BodyPlan:
         key = statement.name.lower()
@@ -229,6 +243,9 @@ class CaseRunner:
         for name in names:
             if name.lower() not in types:
                 raise InvalidCaseError(f"line {rows.line}: {source.name} has no column {name}")
+        twice = [name for name in names if [one.lower() for one in names].count(name.lower()) > 1]
+        if twice:
+            raise InvalidCaseError(f"line {rows.line}: the column {twice[0]} is named twice")
         if not rows.rows:
             ddl = ", ".join(f"{print_name(one.name)} {one.type}" for one in source.columns)
             return self._spark.createDataFrame([], ddl)
@@ -241,7 +258,3 @@ class CaseRunner:
             for one in source.columns
         ]
         return self._spark.sql(f"SELECT {', '.join(cast)} FROM ({text})")  # noqa: S608
-
-
-def _expand(kind: SqlType) -> SqlType:
-    return expand_type(kind, lambda _name: None)

@@ -2,12 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
+from treaty.core.column_types import SqlType
 from treaty.core.column_types.tokens import SqlToken, read_quoted, split_tokens
+from treaty.core.state.metastore.keys import key_of_name
+from treaty.metastore.project.compilation import parse_lock
+from treaty.metastore.project.files import InvalidProjectError
+from treaty.metastore.project.lock import LOCK_FILE, ProjectLock
 from treaty.metastore.sql.diagnostics import LineIndex
 from treaty.metastore.sql.script import parse_script
-from treaty.metastore.sql.statements import CreateSourceStatement
+from treaty.metastore.sql.statements import CreateSourceStatement, CreateTypeStatement
 
 TESTS = ".test.sql"
 GIVEN, EXPECT = "GIVEN", "EXPECT"
@@ -49,10 +55,12 @@ class SqlCase:
 
 @dataclass(frozen=True, slots=True)
 class CaseFolder:
-    """The tests of a folder, and the sources that its other files create, by name in small letters."""
+    """The tests of a folder, the sources and types that its other files create, by name in small letters, and the lock beside them."""
 
     tests: tuple[SqlCase, ...]
     statements: Mapping[str, CreateSourceStatement] = field(default_factory=dict)
+    types: Mapping[str, SqlType] = field(default_factory=dict)
+    lock: ProjectLock = field(default_factory=ProjectLock)
 
 
 def read_folder(folder: Path, variables: Mapping[str, str]) -> CaseFolder:
@@ -64,6 +72,7 @@ def read_folder(folder: Path, variables: Mapping[str, str]) -> CaseFolder:
     )
     tests = tuple(read_test(str(one.relative_to(folder)), _read(one)) for one in paths if one.name.endswith(TESTS))
     statements: dict[str, CreateSourceStatement] = {}
+    types: dict[str, SqlType] = {}
     for path in paths:
         if path.name.endswith(TESTS):
             continue
@@ -72,10 +81,31 @@ def read_folder(folder: Path, variables: Mapping[str, str]) -> CaseFolder:
             raise InvalidCaseError(f"{path.relative_to(folder)}: {script.diagnostics[0]}")
         for parsed in script.statements:
             if isinstance(parsed.value, CreateSourceStatement):
-                statements[parsed.value.name.lower()] = parsed.value
+                _add_source(statements, parsed.value, f"{path.relative_to(folder)}:{parsed.line}")
+            elif isinstance(parsed.value, CreateTypeStatement):
+                types[key_of_name(parsed.value.name)] = parsed.value.type
     if not tests:
         raise InvalidCaseError(f"{folder} has no tests: write {FORMS} into a file NAME{TESTS}")
-    return CaseFolder(tests, statements)
+    return CaseFolder(tests, statements, types, _read_lock(folder / LOCK_FILE))
+
+
+def _add_source(statements: dict[str, CreateSourceStatement], statement: CreateSourceStatement, place: str) -> None:
+    there = statements.get(statement.name.lower())
+    if there is not None and not (statement.or_replace or statement.if_not_exists):
+        raise InvalidCaseError(
+            f"{place}: {statement.name} is created twice in this folder: CREATE OR REPLACE, or another name"
+        )
+    if there is None or statement.or_replace:
+        statements[statement.name.lower()] = statement
+
+
+def _read_lock(path: Path) -> ProjectLock:
+    if not path.is_file():
+        return ProjectLock()
+    try:
+        return parse_lock(_read(path), str(path))
+    except InvalidProjectError as error:
+        raise InvalidCaseError(str(error)) from error
 
 
 def _read(path: Path) -> str:
@@ -87,6 +117,7 @@ def _read(path: Path) -> str:
 
 def read_test(path: str, text: str) -> SqlCase:
     """Return the tests of a text. Raises `InvalidCaseError` with file, line and what is expected there."""
+    text = text.removeprefix("\ufeff")  # a byte order mark, which editors write
     lines = LineIndex(text)
     parts = [_read_rows(path, text, tokens, lines) for tokens in _split(split_tokens(text))]
     given_rows = tuple(rows for word, rows in parts if word == GIVEN)
@@ -126,7 +157,8 @@ def _read_rows(path: str, text: str, tokens: Sequence[SqlToken], lines: LineInde
         raise refuse()
     source = read_quoted(tokens[at]) if tokens[at].kind == "quoted" else tokens[at].text
     at += 1
-    if tokens[at].keyword == "NOTHING":
+    _refuse_joined(path, tokens, lines)
+    if tokens[at].keyword == "NOTHING" and tokens[at] is tokens[-1]:
         return word, CaseRows(source, (), "", line, is_ordered, is_streaming)
     columns: tuple[str, ...] = ()
     values = next((place for place in range(at, len(tokens)) if tokens[place].keyword == "VALUES"), -1)
@@ -137,6 +169,14 @@ def _read_rows(path: str, text: str, tokens: Sequence[SqlToken], lines: LineInde
     if at >= len(tokens) or tokens[at].text != "(":
         raise refuse()
     return word, CaseRows(source, columns, text[tokens[at].start : tokens[-1].end], line, is_ordered, is_streaming)
+
+
+def _refuse_joined(path: str, tokens: Sequence[SqlToken], lines: LineIndex) -> None:
+    """Raise where a statement begins within another one, since no semicolon is between them."""
+    for before, token in pairwise(tokens):
+        if token.keyword in {GIVEN, EXPECT} and (before.text == ")" or before.keyword == "NOTHING"):
+            message = f"{path}:{lines.find(token.start)[0]}: a semicolon is missing before {token.text}"
+            raise InvalidCaseError(message)
 
 
 def _is_flag(tokens: Sequence[SqlToken], at: int, word: str) -> bool:

@@ -1,0 +1,1 @@
+SELECT id, carrier COLLATE UNICODE_CI AS x FROM flights WHERE carrier COLLATE UTF8_LCASE = 'aa'

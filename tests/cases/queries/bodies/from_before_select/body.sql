@@ -1,0 +1,1 @@
+FROM flights SELECT id, carrier

@@ -1,0 +1,1 @@
+SELECT id, inline(arr) FROM flights

@@ -1,0 +1,1 @@
+SELECT id, nm FROM flights JOIN (SELECT code AS carrier, nm FROM carriers) USING (carrier)

@@ -1,0 +1,1 @@
+SELECT 'all' AS k, count(*) AS n FROM flights GROUP BY 'all'

@@ -1,0 +1,1 @@
+SELECT id, x FROM flights, LATERAL (SELECT delay + 1 AS x)

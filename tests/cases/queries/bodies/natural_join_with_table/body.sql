@@ -1,0 +1,1 @@
+SELECT f.id, nm FROM flights AS f NATURAL JOIN (SELECT code AS carrier, nm FROM carriers)

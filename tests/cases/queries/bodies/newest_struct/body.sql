@@ -1,0 +1,1 @@
+SELECT carrier, max(struct(ts, id)) AS latest FROM flights GROUP BY carrier

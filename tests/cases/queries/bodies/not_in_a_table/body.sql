@@ -1,0 +1,1 @@
+SELECT id FROM flights WHERE carrier NOT IN (SELECT code FROM carriers)

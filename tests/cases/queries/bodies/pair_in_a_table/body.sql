@@ -1,0 +1,1 @@
+SELECT id FROM flights WHERE (carrier, delay) IN (SELECT code, n FROM carriers)

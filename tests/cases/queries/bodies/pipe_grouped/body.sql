@@ -1,0 +1,1 @@
+FROM flights |> AGGREGATE count(*) AS n GROUP BY carrier

@@ -1,0 +1,1 @@
+SELECT s AS k, count(*) AS n FROM flights GROUP BY s

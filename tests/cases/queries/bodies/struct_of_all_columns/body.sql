@@ -1,0 +1,1 @@
+SELECT id, struct(*) AS row FROM gates
