@@ -16,8 +16,8 @@ from treaty.cli.main import group
 
 pytestmark = [pytest.mark.jvm, pytest.mark.soak, pytest.mark.rest]
 _FILES = re.compile(r"```sql\n-- (metastore/\S+)\n(.*?)```", re.DOTALL)
-_WAITING = re.compile(r"^waiting for .*\n", re.MULTILINE)
-"""A notice of a terminal whose answer takes long."""
+_WAITING = re.compile(r"^(waiting for .*|planning(, .*)?)\n", re.MULTILINE)
+"""Notices of a terminal whose answer takes long."""
 READY = re.compile(r"planner \S+ is ready\n")
 
 

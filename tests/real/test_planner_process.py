@@ -16,9 +16,8 @@ from treaty.spark.planner.service.supervisor import PlannerProcess
 
 pytestmark = pytest.mark.jvm
 COUNT = make_body("SELECT carrier, count(*) AS n FROM STREAM flights GROUP BY carrier", "TABLE")
-DOUBLED = ", ".join(
-    f"c{at} AS (SELECT a.id FROM c{at - 1} AS a JOIN c{at - 1} AS b ON a.id = b.id)" for at in range(1, 14)
-)
+LEVELS = 24
+"""Structs in structs, each of which has the one below twice: the type has 2 ** LEVELS parts, and the text few."""
 
 
 @pytest.fixture
@@ -70,8 +69,8 @@ def test_a_planner_is_stopped_at_once(planner: PlannerProcess) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        f"WITH c0 AS (SELECT id FROM flights), {DOUBLED} SELECT id FROM c13",
-        "SELECT id, length(repeat('x', 2000000000)) AS n FROM flights",
+        f"{'SELECT struct(x, x) AS x FROM (' * LEVELS}SELECT id AS x FROM flights{')' * LEVELS}",
+        "SELECT id, length(repeat('x', 2000 * 1000 * 1000)) AS n FROM flights",
     ],
     ids=["doubled", "repeated"],
 )
