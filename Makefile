@@ -26,13 +26,14 @@ SHUFFLED = -p randomly --randomly-seed=$(SEED)
 IN_TURN = --dist load --maxschedchunk 2
 PARALLEL = -n $(WORKERS) $(IN_TURN)
 # Tests wait for servers and for Spark: one worker more keeps the cores busy. Those with a JVM wait half of their time, so they run
-# beside the others, with as many workers, where each of theirs has the 3 GB that it may take.
+# beside the others, where each of their workers has the 3 GB that it may take; each has a Spark and a broker of its own, which cost
+# a minute and a half of CPU before they are warm, so they are as many as cores.
 MORE = -n $$(($(WORKERS) + 1)) $(IN_TURN)
 FITTING := $(shell awk '/^MemTotal/ {print int($$2 / 4000000)}' /proc/meminfo 2>/dev/null || echo 0)
 TOGETHER ?= $(shell [ $$(($(FITTING) + 0)) -gt $(WORKERS) ] && [ "$$(nproc 2>/dev/null || echo 1)" -gt 1 ] && echo yes)
-JVM_WORKERS ?= $(shell echo $$(($(WORKERS) + ($(FITTING) > $(WORKERS)))))
+JVM_WORKERS ?= $(WORKERS)
 # Where tests with a JVM are: collecting all others in each process takes as long as many of them.
-JVM_TESTS = plugins/*/tests tests/behaviours/logs tests/conformance/test_avro_*.py tests/docs tests/facades/iglu tests/facades/schemarepo tests/real
+JVM_TESTS = plugins/*/tests/test_spark.py tests/behaviours/logs tests/conformance/test_avro_data.py tests/conformance/test_avro_java.py tests/conformance/test_avro_values.py tests/docs/test_connect_programs.py tests/docs/test_files_page.py tests/docs/test_kafka.py tests/docs/test_query_pages.py tests/docs/test_spark_programs.py tests/facades/iglu/test_scala_client.py tests/facades/schemarepo/test_java_clients.py tests/real
 # Laws get fewer examples in each run, and all of them in the soak; tests of many parameters run some (tests/shares.py).
 SHARE = --hypothesis-profile=share
 # A test that hangs is a failure with a stack, also where its own process can't be interrupted; ten failures end the run, and

@@ -1,14 +1,16 @@
 """Tests of which `make test` runs a share: one parameter in so many, drawn by the seed of the run. `make soak` runs the rest.
 
 What is left out carries the marks `soak` and `rest`. A test is here when all of its parameters together cost seconds, and
-they are alike, or differ in a log, a format, a kind of table, an operation or a planted bug of which others are run. The seed is the same in
-each run unless somebody names another, so what is left out is found by the soak alone. Programs and commands of pages are
-never here.
+they are alike, or differ in a log, a format, a kind of table, an operation or a planted bug of which others are run. A file is here
+(`FILE_SHARES`) whose tests walk one dear path with other data, such as a stream of Spark or a process of a server, while
+behaviours and laws show the same without it. The seed is the same in each run unless somebody names another, so what is left out
+is found by the soak alone. Programs and commands of pages, and tests with the number of a requirement, are never here.
 """
 
 import random
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import pytest
 
@@ -83,10 +85,14 @@ SHARES = {
     "owner/test_owner::test_the_laws_hold": 4,
     "planted/test_planted_bugs::test_a_planted_bug_is_found": 8,
     "planted/test_planted_bugs::test_the_simulation_finds_it_too": 8,
+    "real/test_change_matrix::test_a_change_is_what_its_plans_say": 5,
     "real/test_change_matrix::test_an_old_checkpoint_is_continued_or_not_touched": 15,
+    "real/test_confluent_exchange::test_each_side_reads_what_the_other_wrote": 3,
+    "real/test_confluent_exchange::test_payloads_are_the_same_to_the_byte": 3,
     "real/test_confluent_exchange::test_their_asyncio_producer_and_consumer": 3,
     "real/test_disk::test_a_file_damaged_under_a_living_server_is_told_and_restored": 2,
     "real/test_event_pipelines::test_each_event_is_in_one_table_once_though_batches_are_cut_off": 2,
+    "real/test_exercises::test_an_exercise_gives_the_rows_that_it_expects": 7,
     "real/test_group_races::test_of_those_who_race_one_is_right_everywhere": 2,
     "real/test_java_http_client::test_javas_client_is_answered_by_every_dialect": 2,
     "real/test_kafka_away::test_a_broker_that_went_away_and_came_back": 2,
@@ -95,19 +101,22 @@ SHARES = {
     "real/test_lakes::test_a_table_grows_in_breadth_and_width_and_old_rows_stay": 3,
     "real/test_lakes::test_a_table_that_must_not_grow_does_not": 3,
     "real/test_lakes::test_writers_at_one_time_lose_neither_rows_nor_columns": 3,
+    "real/test_leftover_files::test_a_folder_of_checkpoints_that_is_not_the_runners_is_refused": 5,
     "real/test_linear::test_servers_are_killed_and_no_answer_was_a_lie": 2,
     "real/test_local_tables::test_a_table_is_read_without_spark_as_spark_reads_it": 2,
     "real/test_newer_rows::test_r39_a_row_of_a_newer_version_makes_servers_read_only_and_they_say_so": 2,
+    "real/test_pipeline_commands::test_a_source_that_can_not_be_read_is_said_before_anything_runs": 3,
     "real/test_pipeline_kills::test_a_driver_that_is_killed_loses_no_row_and_writes_none_twice": 3,
-    "real/test_pravega_exchange::test_every_reader_reads_what_every_writer_wrote": 5,
+    "real/test_pravega_exchange::test_every_reader_reads_what_every_writer_wrote": 3,
     "real/test_produce_consume::test_a_broker_that_asks_for_a_password": 2,
-    "real/test_exercises::test_an_exercise_gives_the_rows_that_it_expects": 7,
+    "real/test_produce_consume::test_what_cannot_be_done_is_told": 3,
     "real/test_query_bodies::test_a_body_has_its_plan": 5,
-    "real/test_renamed_bodies::test_a_body_by_other_names_is_planned_as_the_same_query": 12,
     "real/test_query_swaps::test_a_compatible_body_continues_as_if_it_had_always_been": 50,
     "real/test_races::test_of_mutually_incompatible_schemas_one_wins_and_the_others_are_told_why": 3,
     "real/test_races::test_the_same_new_schema_posted_by_all_gets_one_id_and_one_version": 3,
     "real/test_registry_topic::test_a_compacted_topic_comes_over_and_goes_back": 3,
+    "real/test_registry_topic::test_what_cannot_be_used_is_told": 3,
+    "real/test_renamed_bodies::test_a_body_by_other_names_is_planned_as_the_same_query": 12,
     "real/test_spark_damage::test_500_bad_rows_are_each_classified_and_no_neighbour_is_touched": 3,
     "real/test_spark_encode::test_each_bad_row_is_told_and_no_neighbour_is_touched": 3,
     "real/test_spark_encode::test_what_is_read_is_what_was_written": 3,
@@ -121,11 +130,68 @@ SHARES = {
     "real/test_spark_pravega::test_what_spark_encodes_readers_of_the_group_read": 3,
     "real/test_spark_wide_records::test_a_text_that_is_none_is_found_wherever_it_stands": 4,
     "real/test_stream_signals::test_a_command_with_a_stream_ends_without_a_traceback": 3,
+    "real/test_table_sinks::test_a_table_gets_a_record_whose_fields_have_any_names": 2,
+    "real/test_table_sinks::test_a_table_has_the_columns_of_all_queries_that_filled_it": 2,
     "simulation/test_tampers::test_a_row_that_breaks_a_law_is_found": 2,
     "tests/test_costs::test_a_longer_text_costs_in_proportion": 3,
     "tests/test_small_payloads::test_a_small_thrift_payload_takes_little": 8,
 }
 """One of how many parameters of a test is run."""
+
+FILE_SHARES = {
+    "real/test_compared_topics": 2,
+    "real/test_confluent_associations": 2,
+    "real/test_event_pipelines": 2,
+    "real/test_kafka_neighbours": 2,
+    "real/test_keyed": 2,
+    "real/test_lakes": 2,
+    "real/test_log_kafka_care": 2,
+    "real/test_log_kafka_owner": 2,
+    "real/test_log_postgres": 2,
+    "real/test_log_processes": 2,
+    "real/test_operations": 2,
+    "real/test_pipeline_restarts": 2,
+    "real/test_pipelines": 3,
+    "real/test_pool": 2,
+    "real/test_postgres_durability": 2,
+    "real/test_postgres_faults": 2,
+    "real/test_produce_consume": 2,
+    "real/test_query_comparison": 2,
+    "real/test_query_takeovers": 3,
+    "real/test_registry_topic": 2,
+    "real/test_runner_once": 2,
+    "real/test_server": 2,
+    "real/test_server_connections": 2,
+    "real/test_spark_arrow": 2,
+    "real/test_spark_damaged_bytes": 3,
+    "real/test_spark_decode": 3,
+    "real/test_spark_doorways": 2,
+    "real/test_spark_encode": 2,
+    "real/test_spark_encode_losses": 2,
+    "real/test_spark_events": 3,
+    "real/test_spark_formats": 2,
+    "real/test_spark_framings": 3,
+    "real/test_spark_functions": 2,
+    "real/test_spark_history": 2,
+    "real/test_spark_names": 2,
+    "real/test_spark_pravega": 2,
+    "real/test_spark_source": 3,
+    "real/test_spark_stream": 2,
+    "real/test_spark_types": 2,
+    "real/test_spark_wide_records": 2,
+    "real/test_workers": 2,
+}
+"""One of how many tests of a file is run, beside those that have a share of their own or run always."""
+
+ALWAYS = {
+    "real/test_query_comparison::test_rows_that_differ_are_counted_and_shown_and_nothing_is_written",
+    "real/test_query_takeovers::test_a_takeover_that_is_killed_loses_and_doubles_nothing",
+    "real/test_runner_once::test_what_is_there_is_worked_off_once_and_more_after_it",
+}
+"""Tests that run though their file has a share: an issue asks for them in each run, or all others of the file build on them."""
+
+NUMBERED = re.compile(r"test_r\d+_")
+"""How tests begin that show a requirement by its number."""
 
 REST = (pytest.mark.soak, pytest.mark.rest)
 """Marks of a parameter that stands for many: most of the seeds of a test that has some in `make test`."""
@@ -158,13 +224,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
         if item.get_closest_marker("soak") is None:
             groups[name_of(item.path, item.name)].append(item)
     for name in groups.keys() & SHARES.keys():
-        for item in _rest(groups[name], SHARES[name], f"{name} {seed}"):
-            for mark in REST:
-                item.add_marker(mark)
+        _leave_out(groups[name], SHARES[name], f"{name} {seed}")
+    for file, found in _by_file(groups).items():
+        _leave_out(found, FILE_SHARES[file], f"{file} {seed}")
     if most:
         over = {one for name, found in groups.items() for one in _over(found, most, f"{name} {seed}")}
         config.hook.pytest_deselected(items=[item for item in items if item in over])
         items[:] = [item for item in items if item not in over]
+
+
+def _by_file(groups: Mapping[str, list[pytest.Item]]) -> Mapping[str, list[pytest.Item]]:
+    """The tests of which the share of their file says which are run."""
+    found: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for name, items in groups.items():
+        file, _, test = name.partition("::")
+        if file in FILE_SHARES and name not in SHARES.keys() | ALWAYS and not NUMBERED.match(test):
+            found[file] += items
+    return found
+
+
+def _leave_out(items: list[pytest.Item], of: int, seed: str) -> None:
+    """Mark all but one in so many."""
+    for item in _rest(items, of, seed):
+        for mark in REST:
+            item.add_marker(mark)
 
 
 def _rest(items: list[pytest.Item], of: int, seed: str) -> Iterable[pytest.Item]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shares import SHARES
+from tests.shares import ALWAYS, FILE_SHARES, SHARES
 from tests.slow import SLOW
 
 ROOT = Path(__file__).parents[2]
@@ -25,9 +25,13 @@ def texts() -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize("name", [*SHARES, *sorted(ALWAYS)])
 def test_a_test_with_a_share_is_there(name: str) -> None:
     assert is_there(name)
+
+
+def test_files_with_a_share_are_there() -> None:
+    assert not FILE_SHARES.keys() - texts().keys()
 
 
 def test_tests_that_are_known_to_be_slow_are_there() -> None:

@@ -23,6 +23,7 @@ from tests.servers.kafka import Kafka
 from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.registry_queries import parse_text
 
+pytestmark = pytest.mark.jvm  # of the broker
 TYPES = {
     "b": "BOOLEAN", "n": "INT", "x": "DOUBLE", "t": "STRING", "y": "BINARY", "d": "DATE", "at": "TIMESTAMP", "p": "DECIMAL(9, 2)",
     "a": "ARRAY<STRING>", "m": "MAP<STRING, INT>", "s": "STRUCT<u: INT, v: STRING>",

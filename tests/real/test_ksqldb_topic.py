@@ -19,6 +19,7 @@ from treaty import connect
 from treaty.core.refusals import Forbidden
 from treaty.metastore import Metastore
 
+pytestmark = pytest.mark.jvm  # of the broker
 FORMATS = {"keyFormat": {"format": "KAFKA"}, "valueFormat": {"format": "AVRO"}}
 
 

@@ -27,11 +27,33 @@ def planner() -> Iterator[PlannerProcess]:
     started.close()
 
 
-def test_a_planner_that_hangs_or_ends_is_started_anew(planner: PlannerProcess) -> None:
+def test_a_planner_tells_its_faults_is_started_anew_where_it_hangs_and_stopped_at_once(planner: PlannerProcess) -> None:
+    """One after the other, since each of its starts is one of a JVM."""
+    left = Path(tempfile.mkdtemp(prefix="treaty-planner-"))
+    (left / "lock").touch()  # as a program leaves it that was killed
+    check_a_fault(planner)
+    assert (planner.starts, left.exists()) == (1, False)
+    check_a_hang(planner)
+    folder = planner.folder
+    assert folder.exists()
+    check_a_stop(planner)
+    planner.close()
+    assert not folder.exists()
+
+
+def check_a_fault(planner: PlannerProcess) -> None:
+    """A fault of the planner is no fault of the body, and it goes on."""
     assert planner.list_reads("SELECT * FROM STREAM flights JOIN carriers ON carrier = code") == ("flights", "carriers")
+    with pytest.raises(BodyRefusedError, match="a fault of the planner and not of the query") as refused:
+        planner.list_reads(cast("str", {"no": "text"}))
+    assert refused.value.code == "PLANNER_FAILED"
     assert planner.plan(COUNT).plan.key == ("carrier",)
     with pytest.raises(BodyRefusedError, match="no stream or table nobody"):
         planner.plan(make_body("SELECT * FROM nobody", "STREAM"))
+
+
+def check_a_hang(planner: PlannerProcess) -> None:
+    """One that hangs is ended, and the next body gets another one."""
     first = planner.pid
     os.killpg(first, signal.SIGSTOP)
     planner.seconds = 1
@@ -43,22 +65,8 @@ def test_a_planner_that_hangs_or_ends_is_started_anew(planner: PlannerProcess) -
     assert (planner.starts, planner.pid != first) == (2, True)
 
 
-def test_a_fault_of_the_planner_is_no_fault_of_the_body_and_its_folder_goes(planner: PlannerProcess) -> None:
-    left = Path(tempfile.mkdtemp(prefix="treaty-planner-"))
-    (left / "lock").touch()  # as a program leaves it that was killed
-    with pytest.raises(BodyRefusedError, match="a fault of the planner and not of the query") as refused:
-        planner.list_reads(cast("str", {"no": "text"}))
-    assert refused.value.code == "PLANNER_FAILED"
-    assert planner.plan(COUNT).plan.key == ("carrier",)
-    assert (planner.starts, left.exists()) == (1, False)
-    folder = planner.folder
-    assert folder.exists()
-    planner.close()
-    assert not folder.exists()
-
-
-def test_a_planner_is_stopped_at_once(planner: PlannerProcess) -> None:
-    planner.start()
+def check_a_stop(planner: PlannerProcess) -> None:
+    """Who waits for a planner that is to end waits no longer."""
     os.killpg(planner.pid, signal.SIGSTOP)
     Timer(0.5, planner.ending.set).start()
     with pytest.raises(PlannerEndedError, match="stopped"):

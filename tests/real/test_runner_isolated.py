@@ -14,11 +14,12 @@ from pyspark.sql import SparkSession
 from tests.real.query_places import PATIENCE, Place
 from tests.real.runner_process import print_command, read_until_running, started
 from tests.real.test_runner_process import LINES
+from tests.shares import REST
 from treaty.assemble import connect
 from treaty.metastore import Metastore
 from treaty.spark.planner.bodies import BodyPlanner
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, *REST]  # `test_part_processes` has what a runner does with the processes of its parts
 
 
 def find_child(parent: int, generation: int) -> int:

@@ -116,7 +116,7 @@ def run_new_ids(spark: SparkSession, registry: Connection, kafka: Kafka, root: P
 def test_ids_that_nobody_knew_arrive_under_load(
     spark: SparkSession, registry: Connection, kafka: Kafka, tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    figure(run_new_ids(spark, registry, kafka, tmp_path, 6))
+    figure(run_new_ids(spark, registry, kafka, tmp_path, 3))
 
 
 @pytest.mark.soak

@@ -1,15 +1,14 @@
 """`treaty test`: rows that are given, a query, and rows that are expected."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
+from treaty.cli.main import group
 from treaty.spark.sql_tests.differences import list_differences
 from treaty.spark.sql_tests.execution import CaseResult, CaseRunner
 from treaty.spark.sql_tests.files import InvalidCaseError, read_folder, read_test
@@ -126,14 +125,12 @@ def test_rows_are_compared_by_row_and_column(
 
 
 @pytest.mark.jvm
+@pytest.mark.usefixtures("spark")
 def test_the_command_says_what_differs(tmp_path: Path) -> None:
     write(tmp_path, {"filter": CASES["filter"], "value": WRONG["value"][0]})
     junit = tmp_path / "results.xml"
-    command = [sys.executable, "-m", "treaty.cli.main", "test", str(tmp_path), "--junit", str(junit), "--json"]
-    ended = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ, "TREATY_REGISTRY": ""}
-    )
-    assert ended.returncode == 1, ended.stderr
+    ended = CliRunner().invoke(group, ["test", str(tmp_path), "--junit", str(junit), "--json"])
+    assert ended.exit_code == 1, ended.output
     assert {one["name"]: one["passed"] for one in json.loads(ended.stdout.split("\n]\n")[0] + "\n]")} == {
         "filter": True,
         "value": False,

@@ -24,6 +24,7 @@ from treaty.core.refusals import Unavailable
 from treaty.metastore import Metastore
 from treaty.metastore.records.destinations import RecordDestinations, RecordsUncertainError
 
+pytestmark = pytest.mark.jvm  # of the broker
 STREAM = "CREATE STREAM {0} (id BIGINT KEY, v INT) WITH (KAFKA_TOPIC = '{0}', VALUE_FORMAT = 'AVRO')"
 
 

@@ -24,6 +24,7 @@ from treaty.core.registry import AsyncRegistry
 from treaty.metastore import Metastore
 from treaty.metastore.records.destinations import RecordDestinations
 
+pytestmark = pytest.mark.jvm  # of the broker
 STREAM = "CREATE STREAM {0} (v INT) WITH (KAFKA_TOPIC = '{0}', VALUE_FORMAT = 'AVRO'{1})"
 
 
