@@ -1,5 +1,6 @@
 """No text breaks the parser: what comes are statements and errors with places in the text, and the work is linear in its length."""
 
+import gc
 import random
 
 import pytest
@@ -122,6 +123,25 @@ def test_work_is_linear(shape: str) -> None:
     small, large = (grown(SHAPES[shape], length) for length in (200, 1_200))
     parse_script(small)
     assert work_of(large) <= 1.3 * work_of(small) * len(large) / len(small)
+
+
+def test_a_large_text_is_parsed_without_looks_for_garbage() -> None:
+    """Tokens are in no cycles, and each look would go through all that were made."""
+    text, begun = "SELECT " + "(" * 600_000, count_looks()
+    parse_script(text)
+    assert count_looks() - begun <= 2
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        parse_script(text)
+        assert not gc.isenabled(), "somebody else has paused them"
+    finally:
+        gc.enable()
+
+
+def count_looks() -> int:
+    """How often garbage was looked for among young objects."""
+    return int(gc.get_stats()[0]["collections"])
 
 
 @pytest.mark.soak

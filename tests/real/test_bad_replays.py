@@ -132,7 +132,7 @@ def test_rows_of_a_schema_that_came_late_are_appended_once(place: Place) -> None
     assert listed(place) == {("open", "TOO_SHORT"): 1, ("open", "NEEDS_REFRESH"): 2}
 
 
-@pytest.mark.soak  # `test_runner_kafka` has a replay beside a query that was replaced
+@pytest.mark.soak  # the test before has what a replay appends, refuses and leaves
 @pytest.mark.rest
 def test_rows_that_were_left_out_come_although_source_and_query_are_others_by_now(place: Place) -> None:
     place.metastore.run(FLIGHTS.replace("VALUE_FORMAT", "BAD_ROWS = 'true', VALUE_FORMAT"))

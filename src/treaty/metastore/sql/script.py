@@ -1,7 +1,9 @@
 """A script parsed: each statement with its place and text, and all errors and warnings of the script."""
 
+import gc
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from treaty.core.column_types.tokens import SqlToken, split_tokens
@@ -36,6 +38,8 @@ from treaty.metastore.sql.statements import (
 )
 from treaty.metastore.sql.variables import ReplacedText, replace_variables
 
+LARGE_TEXT = 50_000
+"""From so many characters on a text is parsed without looks for garbage: tokens are in no cycles, and each look goes through all of them."""
 _REFUSED = re.compile("[\0\ufeff\ud800-\udfff]")
 _READERS = {
     "ALTER": read_alter,
@@ -105,7 +109,22 @@ def parse_script(text: str, variables: Mapping[str, str] | None = None) -> State
     Limits are STATEMENT_BYTES for each statement, SCRIPT_BYTES for all with their variables replaced, SCRIPT_STATEMENTS, and
     SCRIPT_DIAGNOSTICS, after which the rest is not read.
     """
-    return _ScriptParser(text, variables or {}).parse()
+    if len(text) < LARGE_TEXT:
+        return _ScriptParser(text, variables or {}).parse()
+    with _collecting_later():
+        return _ScriptParser(text, variables or {}).parse()
+
+
+@contextmanager
+def _collecting_later() -> Iterator[None]:
+    """Pause the collector of garbage, unless something else has; what has no cycles goes without it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _ScriptParser:
