@@ -212,6 +212,10 @@ NAMES_OF = ReadableSource("names", "TABLE", 91, (SourceColumn("code", "BIGINT", 
         ("STREAM", "SELECT o.note AS note, n.name AS name FROM STREAM orders AS o JOIN names AS n ON o.id = n.code", "name"),
         ("TABLE", "SELECT id, sum(total) AS total, max(total) AS most, count(note) AS n FROM STREAM orders GROUP BY id", "id n"),
         ("STREAM", "SELECT id, 1 AS one FROM STREAM orders UNION ALL SELECT total AS id, NULL AS one FROM STREAM orders", "id"),
+        ("STREAM", "SELECT id, part FROM STREAM orders LATERAL VIEW OUTER explode(array(total)) AS part", "id"),
+        ("STREAM", "SELECT id, x FROM STREAM orders LEFT JOIN LATERAL explode(array(total)) AS t(x) ON x > 1", "id"),
+        ("STREAM", "SELECT id, CASE WHEN total > 1 THEN 1 END AS a, CASE WHEN total > 1 THEN 1 ELSE 0 END AS b, try_divide(total, 0) AS c FROM STREAM orders", "id b"),
+        ("TABLE", "SELECT id, sum(total) FILTER (WHERE total > 9) AS s, count(total) FILTER (WHERE total > 9) AS n, collect_list(note) AS notes FROM STREAM orders GROUP BY id", "id n notes"),
     ],
 )  # fmt: skip
 def test_a_column_that_is_never_null_comes_out_so(planner: BodyPlanner, kind: str, text: str, required: str) -> None:
