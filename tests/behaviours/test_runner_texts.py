@@ -11,8 +11,9 @@ from pyspark.errors import PySparkException
 from treaty.cli.metastore.queries.watch import read_status
 from treaty.client.settings import ClientSettings
 from treaty.core.refusals import NotPermitted, Unavailable
-from treaty.core.sources import Source, SourceColumn, SourcePart
+from treaty.core.sources import CHANGES, Source, SourceColumn, SourcePart, SourceRead
 from treaty.metastore.sql.script import parse_script
+from treaty.spark.planner.leaf_columns import list_needed, names_its_columns
 from treaty.spark.planner.service import jobs
 from treaty.spark.runner.kafka_source import SourceMissingError, SourceNotRunnableError
 from treaty.spark.runner.replays.readers import name_batch
@@ -96,6 +97,38 @@ def test_what_nobody_reads_of_a_record_is_not_carried_through_its_decoding() -> 
         flights, columns=(*flights.columns, SourceColumn("trace", "BINARY", role="header", header="trace"))
     )
     assert list_used_parts(traced, ("_timestamp",), keeps_order=False) == {"headers", "timestamp"}
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ("SELECT id, upper(carrier) FROM STREAM flights WHERE delay > 10", True),
+        ("SELECT carrier, count(*), COUNT ( * ) FROM STREAM flights GROUP BY carrier -- * of all", True),
+        ("SELECT '*' AS star, `natural` FROM STREAM flights", True),
+        ("SELECT * FROM STREAM flights", False),
+        ("SELECT f.*, 1 FROM STREAM flights f", False),
+        ("SELECT to_json(struct(*)) FROM STREAM flights", False),
+        ("SELECT count(struct(*)) FROM STREAM flights", False),
+        ("SELECT id FROM STREAM flights natural JOIN airports", False),
+        ("FROM STREAM flights |> WHERE delay > 10", False),
+        ("TABLE flights", False),
+        ("SELECT id, delay * 2 FROM STREAM flights", False),
+    ],
+)
+def test_a_body_that_may_read_columns_without_their_names_is_given_all(body: str, names: bool) -> None:  # noqa: FBT001 (a parameter)
+    assert names_its_columns(body) is names
+
+
+def test_rows_hold_the_columns_that_a_body_reads_and_those_that_are_never_null() -> None:
+    columns = [SourceColumn(name, "BIGINT") for name in ("id", "Delay", "origin", "ts")]
+    columns += [SourceColumn("sure", "BIGINT", nullable=False), SourceColumn("k", "BIGINT", role="key")]
+    flights = Source("STREAM", "Flights", "", tuple(columns), 7, value=SourcePart("AVRO"))
+    reads = (_read_columns("flights", "delay", "origin.city"), _read_columns("other", "id"))
+    assert list_needed(flights, reads, {"ts"}) == ["Delay", "origin", "ts", "sure", "k"]
+
+
+def _read_columns(source: str, *paths: str) -> SourceRead:
+    return SourceRead(source, 7, source, CHANGES, paths, None, None)
 
 
 STATE_ROWS = re.compile(r"^\| `([A-Z]+)` \| (.+?) \| (.+?) \| `(.+)` \|$", re.MULTILINE)

@@ -21,7 +21,8 @@ from treaty.plan.avro.merge import MergeError, merge
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.errors import PlanError
 from treaty.plan.value import FORMAT, DecodePlan
-from treaty.spark.engines.avro import make_ending_bytes, read_avro_part
+from treaty.spark.engines.avro import make_ending_bytes
+from treaty.spark.engines.repaired_records import read_avro_part
 from treaty.spark.pipelines.plan_store import parse_plans
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}

@@ -9,7 +9,7 @@ from tests.pairs import pair, planned
 from tests.shapes import shape_of
 from treaty.arrow.avro.rows import make_decoder
 from treaty.plan.avro.flat import parse_avro
-from treaty.spark.engines.avro import read_avro_part
+from treaty.spark.engines.repaired_records import read_avro_part
 
 PAIRS = 600
 

@@ -30,7 +30,8 @@ from treaty.plan.avro.planner import compose
 from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.spark import DecodePlan, Names, decode, make_plan
-from treaty.spark.engines.avro import decode_record, read_avro_part
+from treaty.spark.engines.avro import decode_record
+from treaty.spark.engines.repaired_records import read_avro_part
 
 pytestmark = pytest.mark.jvm
 

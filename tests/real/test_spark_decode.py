@@ -25,7 +25,7 @@ from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.spark import DecodePlan, Names, decode, engine_of, explain, from_registry, make_plan, to_registry
 from treaty.spark.decode import check_frames
-from treaty.spark.engines.avro import read_avro_part
+from treaty.spark.engines.repaired_records import read_avro_part
 from treaty.spark.explain import find_missing_limits
 from treaty.spark.frames import SPREAD_FROM
 

@@ -14,6 +14,7 @@ from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.spark import Names, decode, explain, make_plan
+from treaty.spark.decode import check_frames
 from treaty.spark.engines import method_size
 from treaty.spark.explain import make_topic_frame, measure_largest_method
 from treaty.spark.jars import COMPILED_BYTES, HUGE_METHOD
@@ -113,6 +114,23 @@ def test_no_method_is_too_large_to_be_compiled(spark: SparkSession, registry: Co
     ):
         decoded = decode(source, plan, names=names, flatten=flat)
         assert measure_largest_method(decoded) <= COMPILED_BYTES, (names, flat, source.columns)
+
+
+@pytest.mark.parametrize("name", [name for name, (format_, _, _) in CASES.items() if format_ == "AVRO"])
+def test_no_method_is_too_large_where_fields_alone_are_taken(
+    spark: SparkSession, registry: Connection, name: str
+) -> None:
+    _, texts, options = CASES[name]
+    put(registry, "AVRO", texts)
+    plan = make_plan(registry, "wide-value", **options)
+    topic = make_topic_frame(spark, plan.framing.name)
+    for source in (topic.select("value"), topic):
+        if (checked := check_frames(source, plan)) is None:
+            assert plan.recipe.layouts or not plan.columns  # type: ignore[union-attr]  # a plan of Avro
+            continue
+        fields = (one.alias(field) for field, one in checked.fields.items())
+        taken = checked.frame.select(*fields, checked.code.alias("code"), checked.claimed_id.alias("id"))
+        assert measure_largest_method(taken) <= COMPILED_BYTES, source.columns
 
 
 def test_steps_that_are_left_out_of_whole_stage_code_give_the_same_rows(

@@ -20,7 +20,7 @@ from treaty.plan.value import DecodePlan
 from treaty.spark.engines.avro import SPARK_AVRO
 from treaty.spark.engines.documents import SPARK_JSON
 from treaty.spark.engines.engine import DECODED, DecodeEngine
-from treaty.spark.engines.method_size import is_split, is_wide, leave_whole_stage
+from treaty.spark.engines.method_size import is_check_split, is_split, is_wide, leave_whole_stage
 from treaty.spark.engines.workers import PYTHON_WORKERS
 from treaty.spark.frames import (
     has_exact_names,
@@ -185,7 +185,9 @@ def check_frames(
     source, raw = _add_frame_columns(frame, frame.columns, plan, _FrameColumns(column, column, headers, part))
     raw = engine.decode(raw, plan, source.column)
     good, value = engine.is_good(plan), F.col(source.column)
-    choose = _choose_apart if is_split(plan, len(frame.columns), len(names), bool(schema_id)) else F.when
+    # The column with the frames is none that goes on.
+    apart = is_check_split(plan, len(frame.columns) - 1, len(names), bool(schema_id))
+    choose = _choose_apart if apart else F.when
     checked = raw.select(
         *(F.col(quote_name(name)) for name in frame.columns),
         DECODED,

@@ -26,6 +26,9 @@ LIMITED_BYTES, LIMITED_HEAD_BYTES = 1900, 90
 """Readings of a refused payload without the types of values that may not fit, and what these take more for each version, as
 each of them looks for the version in a map.
 """
+CODE_BYTES, FIELD_BYTES = 2400, 190
+"""Codes alone, and fields that are taken out of what was decoded; what follows are the readings of refused payloads for a code."""
+UNFIT_CODE_BYTES, UNFIT_HEAD_BYTES = 900, 45
 
 
 def leave_whole_stage() -> Column:
@@ -43,20 +46,26 @@ def is_split(plan: DecodePlan, columns: int, flat: int = 0, added: int = 0) -> b
     return _estimate(plan, columns, added) + flat * FLAT_BYTES > FUSED_BYTES
 
 
+def is_check_split(plan: DecodePlan, columns: int, fields: int, added: int = 0) -> bool:
+    """The same for the steps behind decoding that make codes alone, and take so many fields out of what was decoded."""
+    size = CODE_BYTES + fields * FIELD_BYTES + columns * COLUMN_BYTES + added * ADDED_BYTES + _count_plan_bytes(plan)
+    if isinstance(plan.recipe, AvroFormatPlan) and strip_limits(plan.recipe.reader_text):
+        size += UNFIT_CODE_BYTES + UNFIT_HEAD_BYTES * min(len(plan.writers) - 1, SPREAD_FROM)
+    return size > FUSED_BYTES
+
+
 def is_wide(fields: int) -> bool:
     """Whether the fields of a record, each taken by itself, are too many for a step within whole-stage code."""
     return fields * FLAT_BYTES > JUDGED_BYTES
 
 
 def _estimate(plan: DecodePlan, columns: int, added: int) -> int:
-    size = JUDGED_BYTES + columns * COLUMN_BYTES + added * ADDED_BYTES
-    size += SPREAD_BYTES * (len(plan.known_schemas) > SPREAD_FROM) + REASONS_BYTES * bool(plan.rejected)
-    size += FRAMING_BYTES * bool(plan.framing.name != "prefix")
+    size = JUDGED_BYTES + columns * COLUMN_BYTES + added * ADDED_BYTES + _count_plan_bytes(plan)
     if plan.types:
         size += SHAPED_BYTES * sum(max(1, type_.count(":")) for _, type_ in plan.types.columns)
     recipe = plan.recipe
     if isinstance(recipe, AvroFormatPlan):
-        size += PARTLY_BYTES * bool(recipe.partly) + UNFIT_BYTES * recipe.reader_text.count('"logicalType"')
+        size += UNFIT_BYTES * recipe.reader_text.count('"logicalType"')
         if strip_limits(recipe.reader_text):
             size += LIMITED_BYTES + LIMITED_HEAD_BYTES * min(len(plan.writers) - 1, SPREAD_FROM)
         layouts = wrap_fields(recipe).layouts
@@ -64,3 +73,10 @@ def _estimate(plan: DecodePlan, columns: int, added: int) -> int:
     elif isinstance(recipe, JsonFormatPlan) and recipe.rest:
         size += REBUILT_BYTES * len(plan.columns)
     return size
+
+
+def _count_plan_bytes(plan: DecodePlan) -> int:
+    """Bytes for what codes look up: many heads, rejected schemas, values that a reader does not take, and other framings."""
+    size = SPREAD_BYTES * (len(plan.known_schemas) > SPREAD_FROM) + REASONS_BYTES * bool(plan.rejected)
+    size += FRAMING_BYTES * bool(plan.framing.name != "prefix")
+    return size + PARTLY_BYTES * bool(isinstance(plan.recipe, AvroFormatPlan) and plan.recipe.partly)

@@ -34,6 +34,22 @@ def has_wide_decimals(reader_text: str) -> bool:
     return widen_decimals(reader_text) != reader_text
 
 
+def list_wide_fields(reader_text: str) -> frozenset[str]:
+    """The fields of the record in an envelope in which such decimals are."""
+    if not has_wide_decimals(reader_text):
+        return frozenset()
+    reader = parse_avro(reader_text)
+    types = LimitedTypes(reader, is_cut_by_spark)
+    envelope = reader.resolve(reader.root)
+    assert isinstance(envelope, AvroRecord)
+    whole = reader.resolve(envelope.fields[0].type)
+    return (
+        frozenset(one.name for one in whole.fields if types.has_limit(one.type))
+        if isinstance(whole, AvroRecord)
+        else frozenset()
+    )
+
+
 def find_wide_number(reader_text: str, value: Column) -> Column | None:
     """Whether a value, read by the widened reader, has a number with more digits than its decimal; never null. None where none can."""
     if not has_wide_decimals(reader_text):

@@ -1,7 +1,7 @@
 """The leaf columns that a body needs of each source: what Spark would read of empty Parquet files with its columns."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +9,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from treaty.core.column_types.leaf_paths import list_leaves, print_path
+from treaty.core.column_types import lower_name
+from treaty.core.column_types.leaf_paths import list_leaves, parse_path, print_path
 from treaty.core.column_types.tokens import print_name, split_tokens
+from treaty.core.sources import Source, SourceRead
 from treaty.spark.planner.output import read_type
 from treaty.spark.planner.questions import ReadableSource
 from treaty.spark.planner.trees import TreeNode, read_tree
 from treaty.spark.planner.views import make_frame, split_watermark
 
+UNNAMED = frozenset(("*", "|", "NATURAL", "TABLE", "PIVOT", "UNPIVOT"))
+"""Signs and words by which a body may read columns without their names."""
 SOURCE = "treaty.source"
 """The member of a column's metadata that names its source."""
 
@@ -52,6 +56,27 @@ def find_leaf_columns(
             own = (split_watermark(source.watermark)[0], *source.deduplicate)
             needed[source.name.lower()].update(dict.fromkeys(print_path([name]) for name in own))
     return {name: tuple(sorted(paths)) for name, paths in needed.items()}
+
+
+def names_its_columns(body: str) -> bool:
+    """Return whether a body surely names each column that it reads. One that does not reads those too that came to a source after it was planned."""
+    tokens = [token.keyword or token.text for token in split_tokens(body)]
+    counted = {at for at, one in enumerate(tokens) if one == "*" and tokens[at - 2 : at] == ["COUNT", "("]}
+    return UNNAMED.isdisjoint(one for at, one in enumerate(tokens) if at not in counted)
+
+
+def list_needed(source: Source, reads: Iterable[SourceRead], words: Collection[str]) -> list[str]:
+    """Return the columns of a source that bodies read or name, and those that are never null, whose nulls a plan need not look at.
+
+    `reads` are those of all sources of the bodies, `words` the names in their texts.
+    """
+    own = (read for read in reads if lower_name(read.source) == lower_name(source.name))
+    read_names = {lower_name(parse_path(path)[0]) for one in own for path in one.columns}
+    return [
+        one.name
+        for one in source.columns
+        if not one.nullable or one.role == "key" or lower_name(one.name) in read_names or one.name.lower() in words
+    ]
 
 
 def find_never_null(spark: SparkSession, body: str, sources: Sequence[ReadableSource]) -> frozenset[str]:

@@ -39,6 +39,8 @@ PREFIX = "treaty-compare-"
 """How the folders of comparisons begin."""
 TAG = "treaty-comparison"
 """The tag of the jobs of a comparison, by which they are cancelled."""
+COMPARED: Mapping[str, str] = {"spark.sql.adaptive.enabled": "false"}
+"""Further settings of a comparison: Spark would plan and start each step of it as a job of its own."""
 AGAIN_SECONDS = 0.5
 """Seconds after which jobs of a comparison that is given up are cancelled again."""
 
@@ -172,7 +174,7 @@ def _key_of(kind: str, columns: Source | PlannedSource, plan: QueryPlan) -> tupl
 
 def _open_session(spark: SparkSession, plan: QueryPlan) -> SparkSession:
     session = spark.newSession()
-    for setting, value in (*plan.settings, *RESTRICTED.items()):
+    for setting, value in (*plan.settings, *RESTRICTED.items(), *COMPARED.items()):
         session.conf.set(setting, value)
     return session
 

@@ -20,6 +20,7 @@ from treaty.metastore.bad_rows import find_origin, first_generation
 from treaty.spark.lake import iceberg
 from treaty.spark.lake.table import LakeTable, WriteId
 from treaty.spark.pipelines.trigger import StreamTrigger, set_trigger
+from treaty.spark.planner.leaf_columns import names_its_columns
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import PINNED, RESTRICTED
 from treaty.spark.planner.views import STREAM, split_watermark
@@ -136,9 +137,9 @@ class QueryStarter:
             session.conf.set(setting, value)
         start = dict(source.properties).get("START", "")
         key = key_of(source)
-        opener = SourceOpener(
-            session, self.registry, self.root, run.counts_unknown, self.clusters, start, keeps_order=bool(key)
-        )
+        needs = query.plan.reads if names_its_columns(query.plan.body) else ()
+        opener = SourceOpener(session, self.registry, self.root, run.counts_unknown, self.clusters, start, reads=needs)
+        opener = replace(opener, keeps_order=bool(key))
         words = list_words(query.plan.body)
         reads = [(read, self.find_upstream(source, read)) for read in query.plan.reads]
         if any(is_read_by_batch(upstream, read.mode) for read, upstream in reads):

@@ -1,7 +1,7 @@
 """Sources of which two queries read the same rows: a range of each is recorded, read and decoded once, and what is left out is counted."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import reduce
@@ -11,7 +11,6 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from treaty.core.column_types import lower_name
-from treaty.core.column_types.leaf_paths import parse_path
 from treaty.core.column_types.tokens import print_name, print_text
 from treaty.core.limits import COMPARE_BATCHES
 from treaty.core.refusals import Invalid
@@ -19,6 +18,7 @@ from treaty.core.sources import QueryPlan, Source, SourceColumn
 from treaty.metastore.sql.values import LATEST, ComparedRange
 from treaty.spark.lake import delta
 from treaty.spark.lake.table import LakeTable, is_missing
+from treaty.spark.planner.leaf_columns import list_needed
 from treaty.spark.planner.pseudo_columns import list_pseudo_columns, list_words
 from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.kafka_source import PARTITIONS_OF, RecordedOffsets, SourceMissingError, record_offsets
@@ -97,7 +97,7 @@ class SourceRecorder:
         if self.keeps_arrival:
             rows = rows.withColumn(ARRIVED, _share_of(offsets) if offsets else F.unix_millis(F.col(f"{ORDER}.p0")))
         pseudo = [one.name for one in list_pseudo_columns(source.columns, words)]
-        kept = [*_list_needed(source, self.plans, words), *pseudo]
+        kept = [*list_needed(source, [read for plan in self.plans for read in plan.reads], words), *pseudo]
         more = [name for name, keeps in ((ORDER, self.keeps_order), (ARRIVED, self.keeps_arrival)) if keeps]
         kept_rows, observed = _keep_rows(rows.select(*map(print_name, kept), *more))
         counted = observed.get(f"{PARTITIONS_OF}{source.generation}", {})
@@ -123,17 +123,6 @@ def list_deduplicated(source: Source) -> list[str]:
     """Return the columns of DEDUPLICATE."""
     words = dict(source.properties).get("DEDUPLICATE", "").split(",")
     return [one.strip().strip("`") for one in words if one.strip()]
-
-
-def _list_needed(source: Source, plans: Sequence[QueryPlan], words: Collection[str]) -> list[str]:
-    """The columns that a body reads or names, and those that are never null, whose nulls a plan need not look at."""
-    reads = (read for plan in plans for read in plan.reads if lower_name(read.source) == lower_name(source.name))
-    read = {lower_name(parse_path(path)[0]) for one in reads for path in one.columns}
-    return [
-        one.name
-        for one in source.columns
-        if not one.nullable or one.role == "key" or lower_name(one.name) in read or one.name.lower() in words
-    ]
 
 
 def _share_of(offsets: Sequence[RecordedOffsets]) -> Column:

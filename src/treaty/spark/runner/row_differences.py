@@ -1,7 +1,8 @@
 """How two frames differ: rows in one alone, rows of one key that differ, the columns at fault, counts and a sample.
 
 Rows without a key go into buckets by a hash first, and the hashes of a bucket are summed: where count and sums of both frames are the same, its rows
-are. So rows that are equal are not moved between tasks, and not sorted. The hash has 64 bits and begins with a random number.
+are. So rows that are equal are not moved between tasks, and not sorted. The hash has 64 bits and begins with random bytes: a random number
+would stand in the code that Spark generates, and be compiled for each comparison.
 """
 
 import json
@@ -9,6 +10,7 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -21,13 +23,14 @@ from treaty.core.limits import COMPARE_ROWS
 from treaty.metastore.compared_results import DIFFERS, ONLY_NEW, ONLY_OLD, ComparedRow, RowCounts
 
 OLDS, NEWS, OLD, NEW, FAULTS, ROW, REST, SIDE = "olds", "news", "old", "new", "faults", "row", "rest", "side"
+KIND = "kind"
 EQUAL = "equal"
 NOTHING = "_treaty_nothing"
 KINDS = {ONLY_OLD: "only_old", ONLY_NEW: "only_new", DIFFERS: "differing"}
 """By kind of a row, the column that counts it."""
 VALUE_CHARACTERS = 200
 """Characters of a value that are shown; the rest is cut off."""
-BUCKETS = 16_384
+BUCKETS = 4_096
 """Into so many parts rows without a key are put by their hashes; those of the parts that differ are compared one by one."""
 BUCKET, HASH, LOW, HIGH = "bucket", "hash", "low", "high"
 DIGITS = re.compile(r'"\\u0000([^"]*)"')
@@ -88,9 +91,7 @@ def compare_frames(old: DataFrame, new: DataFrame, key: Sequence[str], buckets: 
     try:
         counts, faults, repeated = _count(compared, [one.new for one in rest], equal, has_key=bool(keys))
         numbers = {ONLY_OLD: counts.only_old, ONLY_NEW: counts.only_new, DIFFERS: counts.differing}
-        sample = tuple(
-            row for kind in (DIFFERS, ONLY_OLD, ONLY_NEW) if numbers[kind] for row in _sample(compared, kind)
-        )
+        sample = _sample(compared, [kind for kind in (DIFFERS, ONLY_OLD, ONLY_NEW) if numbers[kind]])
     finally:
         compared.unpersist()
     return FrameDifferences(counts, faults, lost, added, sample, repeated)
@@ -140,18 +141,18 @@ def leave_equal_buckets(
     row = sides[0].schema[ROW].dataType
     assert isinstance(row, StructType)
     cells = [F.col(f"{ROW}.{print_name(name)}") for name in row.fieldNames()]
-    salt = F.lit(secrets.randbits(62))
+    salt = F.lit(secrets.token_bytes(8))
     row_hash = F.xxhash64(salt, *(part for cell in cells for part in (cell.isNull(), cell)))
     bucket = F.pmod(F.col(HASH), F.lit(buckets)).cast("int")
     low, high = F.col(HASH).bitwiseAND(F.lit(2**32 - 1)), F.shiftrightunsigned(HASH, 32)
 
-    def sum_buckets(side: DataFrame, sign: int) -> DataFrame:
-        hashed = side.select(row_hash.alias(HASH)).select(bucket.alias(BUCKET), low.alias(LOW), high.alias(HIGH))
-        sums = {name: F.sum(name) * sign for name in (LOW, HIGH)}
-        numbers = (F.count(F.lit(1)) * int(sign > 0)).alias(OLDS), (F.count(F.lit(1)) * int(sign < 0)).alias(NEWS)
-        return hashed.groupBy(BUCKET).agg(*numbers, *(one.alias(name) for name, one in sums.items()))
+    def hash_rows(side: DataFrame, sign: int) -> DataFrame:
+        hashed = side.select(row_hash.alias(HASH))
+        numbers = F.lit(int(sign > 0)).alias(OLDS), F.lit(int(sign < 0)).alias(NEWS)
+        return hashed.select(bucket.alias(BUCKET), *numbers, (low * sign).alias(LOW), (high * sign).alias(HIGH))
 
-    both = sum_buckets(sides[0], 1).union(sum_buckets(sides[1], -1)).groupBy(BUCKET)
+    # Both sides are summed at once, before anything is moved: a step more is planned and compiled for each comparison.
+    both = hash_rows(sides[0], 1).union(hash_rows(sides[1], -1)).groupBy(BUCKET)
     summed = both.agg(*(F.sum(name).alias(name) for name in (OLDS, NEWS, LOW, HIGH)))
     is_same = (F.col(OLDS) == F.col(NEWS)) & (F.col(LOW) == 0) & (F.col(HIGH) == 0)
     equal, unequal = summed.agg(
@@ -221,9 +222,15 @@ def _count(
     return counts, tuple(at_fault), numbers[len(parts)] if has_key else 0
 
 
-def _sample(compared: DataFrame, kind: str) -> list[ComparedRow]:
-    rows = compared.where(F.col(KINDS[kind]) > 0).orderBy(ROW).limit(COMPARE_ROWS).collect()
-    return [_read_row(kind, row) for row in rows]
+def _sample(compared: DataFrame, kinds: Sequence[str]) -> tuple[ComparedRow, ...]:
+    """Some rows of each kind, in the order of kinds, read by one job."""
+    parts = [
+        compared.where(F.col(KINDS[kind]) > 0).orderBy(ROW).limit(COMPARE_ROWS).withColumn(KIND, F.lit(kind))
+        for kind in kinds
+    ]
+    rows = reduce(DataFrame.union, parts).collect() if parts else []
+    rows.sort(key=lambda row: (kinds.index(row[KIND]), row[ROW].encode()))
+    return tuple(_read_row(row[KIND], row) for row in rows)
 
 
 def _read_row(kind: str, row: Any) -> ComparedRow:

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from treaty.core.column_types.tokens import print_name
-from treaty.core.sources import Source
+from treaty.core.sources import Source, SourceColumn
 from treaty.spark.planner.pseudo_columns import HEADERS, PSEUDO_TYPES
 
 ORDER = "_treaty_order"
@@ -84,6 +84,16 @@ def place_of_line() -> Column:
     """Return the place of the part of a file of lines in which a line is: later files come later, then later parts."""
     names = ("_metadata.file_modification_time", "_metadata.file_path", "_metadata.file_block_start")
     return F.struct(*(F.col(name).alias(f"p{number}") for number, name in enumerate(names)))
+
+
+def fill_columns(frame: DataFrame, columns: Sequence[SourceColumn]) -> DataFrame:
+    """Return the frame with all columns of its source: null where they are not there."""
+    there, own = set(frame.columns), {one.name for one in columns}
+    cells = (
+        F.col(print_name(one.name)) if one.name in there else F.lit(None).cast(one.type).alias(one.name)
+        for one in columns
+    )
+    return frame if own <= there else frame.select(*cells, *(name for name in frame.columns if name not in own))
 
 
 def propagate_order(result: DataFrame) -> DataFrame:

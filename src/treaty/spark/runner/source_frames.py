@@ -14,7 +14,7 @@ from treaty.core.column_types.tokens import print_name, print_text
 from treaty.core.kafka import KafkaCluster
 from treaty.core.names import Subject
 from treaty.core.registry import Registry, run_exchange
-from treaty.core.sources import Source, SourceColumn, SourcePart
+from treaty.core.sources import Source, SourceColumn, SourcePart, SourceRead
 from treaty.metastore.bad_rows import first_generation, name_bad_folder
 from treaty.metastore.columns.pins import find_version_with_id
 from treaty.metastore.columns.source_refresh import read_user_types
@@ -26,6 +26,7 @@ from treaty.plan.value import DecodePlan
 from treaty.spark.decode import ERROR_TYPE, check_frames, decode, list_fields
 from treaty.spark.lake import iceberg
 from treaty.spark.lake.table import LakeTable, is_missing
+from treaty.spark.planner.leaf_columns import list_needed
 from treaty.spark.planner.pseudo_columns import list_pseudo_columns
 from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.data_roots import DataRoot, find_folder
@@ -54,6 +55,7 @@ from treaty.spark.runner.row_order import (
     RECORDS,
     WHY,
     RecordFrame,
+    fill_columns,
     keep_last,
     list_pseudo_parts,
     list_used_parts,
@@ -88,6 +90,8 @@ class SourceOpener:
     """Which records of a topic are read; empty: all."""
     keeps_order: bool = True
     """Whether rows of a stream have `ORDER`; those of a table do."""
+    reads: Sequence[SourceRead] = ()
+    """What a body that names its columns reads: rows hold no other columns of topics and files. Empty: they hold all."""
     plans: dict[str, DecodePlan] = field(default_factory=dict)
     """The plans by which records are decoded, by `name_plan`. What is not there when it is needed is made, and kept here."""
 
@@ -113,7 +117,7 @@ class SourceOpener:
         opener = self if streaming else replace(self, keeps_order=source.kind != STREAM)
         frame = opener.mark(source, columns=columns, words=words, streaming=streaming)
         counted = frame.observe(name_counts(source.generation), *count_rows()) if streaming else frame
-        good = counted.where(F.col(BAD).isNull()).drop(BAD)
+        good = fill_columns(counted.where(F.col(BAD).isNull()).drop(BAD), columns)
         if streaming:
             return good.drop(DELETED) if source.kind == STREAM else good
         return settle(source, good).drop(ORDER)
@@ -125,9 +129,10 @@ class SourceOpener:
         keeps_order = self.keeps_order or source.kind != STREAM
         pseudo = list_pseudo_columns(source.columns, words)
         used = list_used_parts(source, [one.name for one in pseudo], keeps_order=keeps_order)
+        needed = list_needed(source, self.reads, words) if self.reads else [one.name for one in columns]
         records = self._read(source, columns, used, streaming=streaming)
         return records.frame.select(
-            *records.columns,
+            *(cell for one, cell in zip(columns, records.columns, strict=True) if one.name in needed),
             *(records.pseudo[one.name].alias(one.name) for one in pseudo),
             records.code.alias(BAD),
             records.deleted.alias(DELETED),
@@ -367,7 +372,7 @@ def _find_code(code: Column, claimed_id: Column, *, counts_unknown: bool) -> Col
 
 def count_rows() -> tuple[Column, ...]:
     """Return what is counted of the rows of a source: all, the bad ones, and these by code."""
-    by_code = (F.sum((F.col(BAD) == code).cast("int")).alias(f"{BAD_OF}{code}") for code in CODES)
+    by_code = (F.count(F.when(F.col(BAD) == code, 1)).alias(f"{BAD_OF}{code}") for code in CODES)
     return F.count(F.lit(1)).alias("rows"), F.count(F.col(BAD)).alias("bad"), *by_code
 
 
