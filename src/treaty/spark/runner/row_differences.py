@@ -2,7 +2,7 @@
 
 Rows without a key go into buckets by a hash first, and the hashes of a bucket are summed: where count and sums of both frames are the same, its rows
 are. So rows that are equal are not moved between tasks, and not sorted. The hash has 64 bits and begins with random bytes: a random number
-would stand in the code that Spark generates, and be compiled for each comparison.
+is a part of the code that Spark generates, which would be compiled for each comparison.
 """
 
 import json
