@@ -29,6 +29,11 @@ class IndexedSchema:
     tags: frozenset[str]
     """Tags inside the text and of the metadata, as they are written."""
 
+    @property
+    def joined_names(self) -> str:
+        """The names with a space between them."""
+        return " ".join(self.names)
+
 
 def as_indexed(row: Schema, contents: SchemaContents) -> IndexedSchema:
     """Return the entry of a schema from its row and what its text says."""

@@ -16,7 +16,7 @@ from treaty.core.refusals import Unavailable
 from treaty.core.schema_engine import EntriesFound, FindEntries
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.web.index.places import VersionPlaces
-from treaty.web.index.plans import ROWS_SCANNED, SearchPlan, any_of, make_plan
+from treaty.web.index.plans import ROWS_SCANNED, SearchPlan, as_list, make_plan
 from treaty.web.index.readable_subjects import ReadableCache, ReadableSubjects
 from treaty.web.index.storage import SUBJECTS, TOP, as_token, schema_of, subject_of
 from treaty.web.index.update import stamp_of, subjects_stamp
@@ -25,8 +25,8 @@ SOURCES_FROM = SUBJECTS
 """The place of the first source in the index. Places descend: subjects with the newest schemas come first, sources last."""
 FIELDS_SHOWN = 5
 """Fields of a hit that are shown; of more none is."""
-FIELD_ROWS = 20_000
-"""Rows that are looked at for the fields of the hits of a page; past them no more fields are shown."""
+FIELD_CHARACTERS = 100_000
+"""Characters of names of a schema up to which a hit shows those that were asked for."""
 FACETS = 20
 """Values of one facet that are counted, the most frequent ones."""
 LOOKED = 1_500
@@ -202,14 +202,12 @@ def _find_fields(
     """Return the names that were asked for and that the schemas of a page have, by their numbers; none for one that has too many."""
     if not schemas or not plan.fields:
         return {}
-    names_of, left = {number: list[str]() for number in schemas}, FIELD_ROWS
-    query = "SELECT rowid FROM posting WHERE posting MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
-    for name in dict.fromkeys(plan.fields):
-        for (number,) in connection.execute(query, (any_of([name]), min(names_of), max(names_of), max(0, left))):
-            left -= 1
-            if number in names_of:
-                names_of[number].append(name)
-    return {number: tuple(sorted(names)) for number, names in names_of.items() if len(names) <= FIELDS_SHOWN}
+    asked, fields = {*plan.fields}, dict[int, tuple[str, ...]]()
+    query = f"SELECT id, names FROM schema WHERE id IN ({as_list(schemas)}) AND length(names) <= ?"  # noqa: S608 (numbers)
+    for number, names in connection.execute(query, (FIELD_CHARACTERS,)):
+        shown = tuple(sorted(asked.intersection(names.split(" "))))
+        fields[number] = shown if len(shown) <= FIELDS_SHOWN else ()
+    return fields
 
 
 def _count_facets(connection: sqlite3.Connection, places: Sequence[int], kinds: Sequence[str]) -> Iterator[FacetCount]:

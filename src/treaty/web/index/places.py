@@ -2,14 +2,17 @@
 
 What begins the query is what fits the fewest: the full-text query, or parts of names that few subjects have. Everything
 else is looked at row by row. So a search that nearly everything fits ends once its page is full, and reads no more.
+
+What begins with few subjects is looked at some schemas at a time, and the full-text query is asked about these alone: it would
+have to pass over all schemas that it fits.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from treaty.web.index.plans import SearchPlan, SubjectNames, WordCondition
-from treaty.web.index.storage import SUBJECTS, schema_of
+from treaty.web.index.plans import SearchPlan, SubjectNames, WordCondition, as_list
+from treaty.web.index.storage import SUBJECTS, schema_of, subject_of
 
 FIRST_ROWS = 250
 """Rows of the first range that is looked at; each following one has twice as many."""
@@ -17,6 +20,10 @@ MOST_ROWS = 32_000
 """Rows of the largest range."""
 BLOCK = 250
 """Places that are read at a time."""
+SCHEMAS = 50
+"""Schemas about which the full-text query is asked at a time."""
+ASKED_ROWS = 20
+"""Rows that it costs as much as to pass over them to ask whether a schema fits the full-text query."""
 PLACE = f"(version.schema << 24) | (~version.subject & {SUBJECTS})"
 """The place of a version: the number of its schema, and that of its subject below it. Places descend in an answer."""
 
@@ -35,7 +42,8 @@ class PlaceRange(NamedTuple):
 class _PlaceQuery(NamedTuple):
     """The parts of a query whose first table is what fits the fewest.
 
-    `column` of `rows` is what its ranges are counted by; empty: there is one range.
+    `column` of `rows` is what its ranges are counted by. Where the query begins with few versions, `chosen` lists their schemas, and
+    SCHEMA_LIST stands for some of these.
     """
 
     tables: str
@@ -43,6 +51,20 @@ class _PlaceQuery(NamedTuple):
     order: str
     rows: str = ""
     column: str = ""
+    chosen: str = ""
+    few: "_FewVersions | None" = None
+
+
+class _FewVersions(NamedTuple):
+    """The numbers of few subjects, and of few schemas that have a word: what a query begins with."""
+
+    subjects: frozenset[int]
+    schemas: frozenset[int]
+
+    def select(self, blocks: Iterator[list[int]]) -> Iterator[list[int]]:
+        """Yield the places that are of one of them; another subject may have the same schema."""
+        for block in blocks:
+            yield [place for place in block if subject_of(place) in self.subjects or schema_of(place) in self.schemas]
 
 
 class VersionPlaces:
@@ -58,6 +80,8 @@ class VersionPlaces:
         conditions = " AND ".join((*query.conditions, plan.in_state, f"({PLACE}) < :below", *self._conditions))
         distinct = "" if plan.state == "live" else "DISTINCT"  # a schema may have been deleted from a subject twice
         self._text = f"SELECT {distinct} {PLACE} FROM {query.tables}{joined} WHERE {conditions} ORDER BY {query.order}"  # noqa: S608 (no text of a caller)
+        self._chosen, self._few = query.chosen, query.few
+        self._asks = ":match" in conditions or ":word" in conditions
         self._bound = ""
         if query.rows:
             self._bound = (
@@ -66,15 +90,33 @@ class VersionPlaces:
 
     def below(self, place: int) -> Iterator[PlaceRange]:
         """Yield ranges of places below a place, the highest ones first, until all were yielded or `most` rows passed over."""
+        if self._few is not None:
+            yield from self._chosen_below(self._few, place)
+            return
         high, rows, passed = schema_of(place), FIRST_ROWS, 0
         while passed < self._most:
             values = {**self._values, "below": place, "high": high, "rows": rows}
-            bound = self._connection.execute(self._bound, values).fetchone() if self._bound else None
+            bound = self._connection.execute(self._bound, values).fetchone()
             values["low"] = 0 if bound is None else bound[0]
             yield PlaceRange(_read_blocks(self._connection.execute(self._text, values)), rows, values["low"] << 24)
             if bound is None:
                 return
             high, rows, passed = values["low"] - 1, min(2 * rows, MOST_ROWS), passed + rows
+
+    def _chosen_below(self, few: _FewVersions, place: int) -> Iterator[PlaceRange]:
+        """Yield the same where the query begins with few versions: some schemas at a time."""
+        values = {**self._values, "below": place, "high": schema_of(place - 1)}
+        schemas = [number for (number,) in self._connection.execute(self._chosen, values)]
+        step, passed = SCHEMAS if self._asks else max(1, len(schemas)), 0
+        for at in range(0, max(1, len(schemas)), step):  # also without any: the range that ends the search
+            if passed >= self._most:
+                return
+            asked = schemas[at : at + step]
+            low = asked[-1] if at + step < len(schemas) else 0
+            rows = self._connection.execute(self._text.replace(SCHEMA_LIST, as_list(asked)), values)
+            cost = len(asked) * (ASKED_ROWS if self._asks else 1)
+            yield PlaceRange(few.select(_read_blocks(rows)), cost, low << 24)
+            passed += cost
 
     # --------------------------------------------------------------------------------------------------- the query
 
@@ -101,15 +143,23 @@ class VersionPlaces:
                 tables, conditions, "posting.rowid DESC", "posting WHERE posting MATCH :match AND rowid", "rowid"
             )
         tables, rows = f"version {plan.state_index}", f"version {plan.state_index} WHERE {plan.in_state} AND schema"
-        return _PlaceQuery(tables, (_RANGED,), "version.schema DESC, version.subject", rows, "schema")
+        return _PlaceQuery(tables, (_RANGED,), _NEWEST_FIRST, rows, "schema")
 
     def _begin_with_few(self, plan: SearchPlan, few: SubjectNames | WordCondition) -> _PlaceQuery:
         """Return a query that begins with the versions of few subjects, and those of few schemas that have a word."""
-        columns, names = "schema, subject, latest, state", few if isinstance(few, SubjectNames) else few.names
-        chosen = f"SELECT {columns} FROM version {plan.subject_index} WHERE {plan.in_state} AND subject IN ({_list(names.numbers)})"  # noqa: S608 (numbers)
+        ranged = ":low AND :high"
+        self._conditions = [part.replace(f"BETWEEN {ranged}", f"IN ({SCHEMA_LIST})") for part in self._conditions]
+        names = few if isinstance(few, SubjectNames) else few.names
+        rows = f"SELECT schema FROM version {plan.subject_index} WHERE {plan.in_state} AND subject IN ({as_list(names.numbers)})"  # noqa: S608 (numbers)
         if isinstance(few, WordCondition):
-            chosen += f" UNION SELECT {columns} FROM version {plan.state_index} WHERE {plan.in_state} AND schema IN ({_list(few.schemas)})"  # noqa: S608 (numbers)
-        return _PlaceQuery(f"({chosen}) AS version", (_RANGED,), "version.schema DESC, version.subject")
+            rows += f" UNION SELECT schema FROM version {plan.state_index} WHERE {plan.in_state} AND schema IN ({as_list(few.schemas)})"  # noqa: S608 (numbers)
+        chosen = f"SELECT DISTINCT schema FROM ({rows}) WHERE schema <= :high ORDER BY schema DESC"  # noqa: S608 (no text of a caller)
+        versions = _FewVersions(
+            frozenset(names.numbers or ()),
+            frozenset(few.schemas or ()) if isinstance(few, WordCondition) else frozenset(),
+        )
+        tables, conditions = f"version {plan.state_index}", (f"version.schema IN ({SCHEMA_LIST})",)
+        return _PlaceQuery(tables, conditions, _NEWEST_FIRST, chosen=chosen, few=versions)
 
     def _fits(self, part: SubjectNames | WordCondition, number: int) -> str:
         """Return the condition that a version fits a part of a name or a word, whose values are put down."""
@@ -118,11 +168,11 @@ class VersionPlaces:
             self._values[f"name{number}"] = names.pattern
             condition = f"subject.name LIKE :name{number} ESCAPE '\\'"
         else:
-            condition = f"version.subject IN ({_list(names.numbers)})"
+            condition = f"version.subject IN ({as_list(names.numbers)})"
         if isinstance(part, SubjectNames):
             return condition
         if part.schemas is not None:
-            return f"({condition} OR version.schema IN ({_list(part.schemas)}))"
+            return f"({condition} OR version.schema IN ({as_list(part.schemas)}))"
         self._values[f"word{number}"] = part.match
         words = f"SELECT rowid FROM posting WHERE posting MATCH :word{number} AND rowid BETWEEN :low AND :high"  # noqa: S608
         return f"({condition} OR version.schema IN ({words}))"
@@ -139,10 +189,8 @@ def _read_blocks(rows: sqlite3.Cursor) -> Iterator[list[int]]:
         yield block
 
 
+_NEWEST_FIRST = "version.schema DESC, version.subject"
 _RANGED = "version.schema BETWEEN :low AND :high"
-_HAS_MATCH = "EXISTS (SELECT 1 FROM posting WHERE posting MATCH :match AND rowid = version.schema)"
-
-
-def _list(numbers: Sequence[int] | None) -> str:
-    """Return numbers as a list of SQL; NULL, which equals nothing, without any: an empty list has no plan with INDEXED BY."""
-    return ",".join(map(str, numbers or ())) or "NULL"
+SCHEMA_LIST = "<schemas>"
+"""What stands for numbers of schemas in a query that begins with few versions."""
+_HAS_MATCH = f"version.schema IN (SELECT rowid FROM posting WHERE posting MATCH :match AND rowid IN ({SCHEMA_LIST}))"  # noqa: S608 (no text of a caller)

@@ -9,17 +9,17 @@ from typing import Any
 from treaty.core.messages.search import SearchTerm
 from treaty.core.names import context_of
 from treaty.web.index.readable_subjects import ReadableSubjects
-from treaty.web.index.storage import as_token, doc_token, property_token, tag_token
+from treaty.web.index.storage import as_token, doc_token, pair_token, property_token, tag_token
 
 PARTS = 30
 """Names of fields that a part of a name stands for; where the caller may read more, more is said to be found."""
-PARTS_SCANNED = 5_000
+PARTS_SCANNED = 500
 """Names of fields that are looked at for one part of a name, those of schemas that the caller may not read among them."""
 ROWS_SCANNED = 200_000
 """Versions that a search, and the look at one part of a name, pass over, those that the caller may not read among them."""
 FEW = 1_000
 """Subjects up to which they are listed for a condition; where more fit, each version is looked at whether it does."""
-FEW_SCHEMAS = 5_000
+FEW_SCHEMAS = 1_000
 """Schemas up to which they are listed for a condition, former ones among them."""
 TRIGRAM = 3
 """Characters of the shortest text that trigrams lead to."""
@@ -29,9 +29,19 @@ NAMED = f"SELECT rowid FROM subject_like WHERE {LIKE} LIMIT ?"  # noqa: S608 (no
 """Subjects with a part of a name."""
 MATCHING = "SELECT rowid FROM posting WHERE posting MATCH ? ORDER BY rowid DESC LIMIT ?"
 """Schemas with a field, a type, a tag or a word of documentation."""
-SHORT = f"""SELECT name FROM part WHERE name = ? UNION
-  SELECT name FROM (SELECT name FROM part ORDER BY id LIMIT ?) WHERE {LIKE}"""  # noqa: S608 (no text of a caller)
-"""The name of a field that is a short text, and names with that part among the first ones: no trigram leads to them."""
+PAIRED = "SELECT rowid FROM subject_pair WHERE subject_pair MATCH ? LIMIT ?"
+"""Subjects with one or two characters in their names."""
+SHORT = """SELECT name FROM part WHERE name = ?1 UNION
+  SELECT name FROM (SELECT name FROM part WHERE name BETWEEN ?1 AND ?2 LIMIT ?5) WHERE name LIKE ?3 AND name LIKE ?4 ESCAPE '\\' UNION
+  SELECT name FROM (SELECT name FROM part ORDER BY id LIMIT ?5) WHERE name LIKE ?3 AND name LIKE ?4 ESCAPE '\\'"""
+"""The name of a field that is a short text, names that begin with it, and names with it among the first ones: no trigram leads to them."""
+HIGHEST = "\U0010ffff"
+"""The last character: names that begin with a text are up to that text with it."""
+NAMES_OF = """SELECT schema.names FROM version {} CROSS JOIN schema ON schema.id = version.schema
+  WHERE version.subject IN ({}) AND {}"""
+"""The names of fields of the schemas of some subjects."""
+NAMES_CHARACTERS = 2_000_000
+"""Characters of names of fields in which a part of a name is looked for, for a caller who may read few subjects."""
 OWNERS = """SELECT version.subject FROM posting CROSS JOIN version ON version.schema = posting.rowid
   WHERE posting MATCH ? LIMIT ?"""
 """Subjects whose versions have such a field."""
@@ -88,6 +98,8 @@ class SearchPlan:
     """Names of fields that were asked for; a hit shows those that its schema has."""
     is_partial: bool = False
     """Whether a part of a name stands for more names than are looked for."""
+    readable: tuple[int, ...] | None = None
+    """The subjects that the caller may read, where they are few."""
 
     @property
     def in_state(self) -> str:
@@ -107,11 +119,30 @@ class SearchPlan:
 
 def make_plan(connection: sqlite3.Connection, terms: Sequence[SearchTerm], readable: ReadableSubjects) -> SearchPlan:
     """Return the plan of a search; parts of names stand for names in schemas that the caller may read."""
-    plan = SearchPlan()
+    plan = SearchPlan(readable=readable.list_few(FEW))
+    for state in (term.value.lower() for term in terms if term.name == "state"):
+        plan.state = state
+    if plan.readable is not None:
+        plan.names.append(SubjectNames("%", plan.readable))
+    _add_fields(connection, plan, terms, readable)
+    for term in terms:
+        _add_term(connection, plan, term, readable)
+    if plan.match and (plan.names or plan.word_conditions):  # else nothing is chosen by it
+        schemas = _few(connection.execute(MATCHING, (" AND ".join(plan.match), FEW_SCHEMAS + 1)), FEW_SCHEMAS)
+        plan.match_size = None if schemas is None else len(schemas)
+    return plan
+
+
+def _add_fields(
+    connection: sqlite3.Connection, plan: SearchPlan, terms: Sequence[SearchTerm], readable: ReadableSubjects
+) -> None:
+    """Put down the fields and types that are searched for."""
     types = [as_token(term.value) for term in terms if term.name == "type"]
     fields = [term.value for term in terms if term.name == "field"]
     for value in fields:
-        parts, is_partial = find_parts(connection, value, readable) if "*" in value else ([as_token(value)], False)
+        parts, is_partial = (
+            find_parts(connection, plan, value, readable) if "*" in value else ([as_token(value)], False)
+        )
         names = parts or [as_token(value.replace("*", ""))]  # which no field has
         kinds = [f"{name}|{kind}" for name in names for kind in types] if types else names
         plan.match.append(any_of(kinds))
@@ -121,15 +152,6 @@ def make_plan(connection: sqlite3.Connection, terms: Sequence[SearchTerm], reada
     if types and not fields:
         plan.match += [any_of([f"|{kind}"]) for kind in types]
     plan.for_sources = not types
-    subjects = readable.list_few(FEW)
-    if subjects is not None:
-        plan.names.append(SubjectNames("%", subjects))
-    for term in terms:
-        _add_term(connection, plan, term, readable)
-    if plan.match and (plan.names or plan.word_conditions):  # else nothing is chosen by it
-        schemas = _few(connection.execute(MATCHING, (" AND ".join(plan.match), FEW_SCHEMAS + 1)), FEW_SCHEMAS)
-        plan.match_size = None if schemas is None else len(schemas)
-    return plan
 
 
 def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm, readable: ReadableSubjects) -> None:
@@ -154,12 +176,11 @@ def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm
         case "origin":
             _add_condition(plan, "subject.origin", value.lower())
         case "state":
-            plan.state = value.lower()
             plan.for_sources = plan.for_sources and plan.state == "live"
         case "kind":
             plan.kinds &= {value.lower()}
         case "":
-            parts, is_partial = find_parts(connection, f"*{value}*", readable)
+            parts, is_partial = find_parts(connection, plan, f"*{value}*", readable)
             in_doc = any_of([doc_token(value)])
             match = f"{any_of(parts)} OR {in_doc}" if parts else in_doc
             schemas = _few(connection.execute(MATCHING, (match, FEW_SCHEMAS + 1)), FEW_SCHEMAS)
@@ -177,11 +198,13 @@ def _add_condition(plan: SearchPlan, column: str, value: str) -> None:
 
 
 def _find_subjects(connection: sqlite3.Connection, value: str) -> SubjectNames:
-    """Return the subjects with a part of a name; of one too short for trigrams they are not listed."""
+    """Return the subjects with a part of a name; pairs of characters lead to one too short for trigrams."""
     likes = _likes(f"*{value}*")
     if len(value) < TRIGRAM:
-        return SubjectNames(likes[1], None)
-    return SubjectNames(likes[1], _few(connection.execute(NAMED, (*likes, FEW + 1)), FEW))
+        rows = connection.execute(PAIRED, (f'"{pair_token(value)}"', FEW + 1))
+    else:
+        rows = connection.execute(NAMED, (*likes, FEW + 1))
+    return SubjectNames(likes[1], _few(rows, FEW))
 
 
 def _few(rows: sqlite3.Cursor, limit: int) -> tuple[int, ...] | None:
@@ -190,18 +213,22 @@ def _few(rows: sqlite3.Cursor, limit: int) -> tuple[int, ...] | None:
     return numbers if len(numbers) <= limit else None
 
 
-def find_parts(connection: sqlite3.Connection, pattern: str, readable: ReadableSubjects) -> tuple[list[str], bool]:
+def find_parts(
+    connection: sqlite3.Connection, plan: SearchPlan, pattern: str, readable: ReadableSubjects
+) -> tuple[list[str], bool]:
     """Return the names and paths of fields that a pattern with ``*`` fits, at most PARTS, and whether there are more.
 
     Names that only schemas have which the caller may not read are left out, and so are those of no version.
     """
     token = "*".join(map(as_token, pattern.split("*")))
+    if plan.readable is not None:
+        return _find_parts_of(connection, plan, plan.readable, token)
     plain = token.replace("*", "")
     values: tuple[str | int, ...] = (*_likes(token), PARTS_SCANNED)
     query = f"SELECT name FROM part_like WHERE {LIKE} LIMIT ?"  # noqa: S608 (no text of a caller)
     is_short = len(plain) < TRIGRAM
     if is_short:  # too short for trigrams
-        query, values = SHORT, (plain, PARTS_SCANNED, *_likes(token))
+        query, values = SHORT, (plain, plain + HIGHEST, *_likes(token), PARTS_SCANNED)
     parts: list[str] = []
     rows, listed = 0, connection.execute(query, values).fetchall()
     for (name,) in listed:
@@ -219,10 +246,44 @@ def find_parts(connection: sqlite3.Connection, pattern: str, readable: ReadableS
     return parts, len(listed) >= PARTS_SCANNED
 
 
+def _find_parts_of(
+    connection: sqlite3.Connection, plan: SearchPlan, subjects: Sequence[int], token: str
+) -> tuple[list[str], bool]:
+    """Return the same for a caller who may read few subjects, from the names of their schemas."""
+    pieces, parts, left = token.split("*"), set[str](), NAMES_CHARACTERS
+    query = NAMES_OF.format(plan.subject_index, as_list(subjects), plan.in_state)
+    for (names,) in connection.execute(query):
+        left -= len(names)
+        if left < 0:
+            return sorted(parts)[:PARTS], True
+        if all(piece in names for piece in pieces):
+            parts.update(name for name in names.split(" ") if _has_pieces(name, pieces))
+        if len(parts) > PARTS:
+            return sorted(parts)[:PARTS], True
+    return sorted(parts), False
+
+
+def _has_pieces(name: str, pieces: Sequence[str]) -> bool:
+    """Return whether a name is of pieces, with any characters between them."""
+    first, *middle, last = pieces
+    at = len(first)
+    for piece in middle:
+        place = name.find(piece, at)
+        if place < 0:
+            return False
+        at = place + len(piece)
+    return name.startswith(first) and name.endswith(last) and at <= len(name) - len(last)
+
+
 def _likes(pattern: str) -> tuple[str, str]:
     """Return a pattern with ``*`` as the two values of LIKE."""
     escaped = pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return pattern.replace("*", "%"), escaped.replace("*", "%")
+
+
+def as_list(numbers: Sequence[int] | None) -> str:
+    """Return numbers as a list of SQL; NULL, which equals nothing, without any: an empty list has no plan with INDEXED BY."""
+    return ",".join(map(str, numbers or ())) or "NULL"
 
 
 def any_of(tokens: Sequence[str]) -> str:

@@ -2,7 +2,9 @@
 
 - ``posting``: a contentless FTS5 row for each schema, with the tokens ``path``, ``path|type`` and ``|type`` of its fields, ``~word`` of its
   documentation, ``#tag`` of its tags, and ``#name=value`` of the properties of its metadata. Its rowid is that of ``schema``.
-- ``subject`` and ``part``: distinct names of subjects and of fields, each with a trigram table for parts of names.
+- ``subject`` and ``part``: distinct names of subjects and of fields, each with a trigram table for parts of names. ``subject_pair`` leads
+  from one or two letters to the subjects whose names have them.
+- ``schema``: each with the names of its fields, as tokens with spaces between them.
 - ``version``: which subject has which schema under which number; ``latest`` marks the newest live one.
 - ``tag``: tags of schemas as they are written, for counts of them.
 - ``source``: sources and queries. ``meta``: the position of the log that the rest is of.
@@ -11,25 +13,27 @@
 import re
 import sqlite3
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 
-FORMAT = "5"
+FORMAT = "6"
 NEEDED = (3, 35, 0)
 """The first SQLite with all that is used: trigrams came with 3.34, RETURNING with 3.35."""
 _ODD = re.compile(r"[^\w.]|[\u0300-\u036f]")
 SEGMENTS = 16
 """Pieces of a full-text index that SQLite lets stand side by side before it merges them: twice as fast to write as with 4, and as fast to search."""
-
-
+FULL_TEXT = ("posting", "part_like", "subject_like", "subject_pair")
+"""Tables of full text."""
 TABLES = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS subject (
   id INTEGER PRIMARY KEY, context TEXT NOT NULL, name TEXT NOT NULL, private INTEGER NOT NULL, origin TEXT NOT NULL,
   mark INTEGER NOT NULL, UNIQUE (context, name));
 CREATE VIRTUAL TABLE IF NOT EXISTS subject_like USING fts5(name, content='subject', content_rowid='id', columnsize=0, tokenize='trigram', detail=none);
+CREATE VIRTUAL TABLE IF NOT EXISTS subject_pair USING fts5(tokens, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '_'");
 CREATE TABLE IF NOT EXISTS schema (
   id INTEGER PRIMARY KEY, context TEXT NOT NULL, number INTEGER NOT NULL, format TEXT NOT NULL, owner TEXT NOT NULL,
-  UNIQUE (context, number));
+  names TEXT NOT NULL, UNIQUE (context, number));
 CREATE TABLE IF NOT EXISTS tag (schema INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (schema, name)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS version (
   schema INTEGER NOT NULL, subject INTEGER NOT NULL, number INTEGER NOT NULL, state TEXT NOT NULL, latest INTEGER NOT NULL,
@@ -100,7 +104,7 @@ def create_index(path: Path) -> sqlite3.Connection:
 
 def _make_tables(connection: sqlite3.Connection) -> None:
     connection.executescript(TABLES)
-    for table in ("posting", "part_like", "subject_like"):
+    for table in FULL_TEXT:
         connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('automerge', ?)", (SEGMENTS,))  # noqa: S608 (names of the module)
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('format', ?)", (FORMAT,))
     connection.commit()
@@ -161,6 +165,21 @@ def field_tokens(fields: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[list[st
     tokens += names
     tokens += kinds.values()
     return tokens, names
+
+
+def pair_token(text: str) -> str:
+    """Return the token of one or two characters of a name. As LIKE does, it takes A-Z for a-z."""
+    return "_".join(f"{ord(character):x}" for character in _lower_ascii(text))
+
+
+def pair_tokens(name: str) -> str:
+    """Return the tokens of all characters of a name, and of all pairs of neighbours, with spaces between them."""
+    letters = _lower_ascii(name)
+    return " ".join(map(pair_token, {*letters, *map("".join, pairwise(letters))}))
+
+
+def _lower_ascii(text: str) -> str:
+    return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
 def doc_token(word: str) -> str:

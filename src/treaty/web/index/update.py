@@ -24,7 +24,7 @@ from treaty.core.state.view import ALL_KEYS, Tables, after, subject_span
 from treaty.node.segment.layered import LayeredTables
 from treaty.web.index.entries import as_indexed, text_to_read
 from treaty.web.index.extraction import SchemaContents, extract
-from treaty.web.index.storage import as_token, is_of_format
+from treaty.web.index.storage import as_token, is_of_format, pair_tokens
 
 PAGE = 200
 """Subjects that are looked at before the tables may change."""
@@ -103,7 +103,8 @@ class IndexUpdate:
     def _clear(self) -> None:
         for table in ("subject", "schema", "version", "part", "source", "tag"):
             self._do(f"DELETE FROM {table}")  # noqa: S608 (names of the module)
-        self._do("INSERT INTO posting (posting) VALUES ('delete-all')")
+        for table in ("posting", "subject_pair"):
+            self._do(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")  # noqa: S608 (names of the module)
         for table in ("subject_like", "part_like"):
             self._do(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")  # noqa: S608
         self._forget_readable()
@@ -166,6 +167,7 @@ class IndexUpdate:
         inserted = self._do("INSERT INTO subject (context, name, private, origin, mark) VALUES (?, ?, ?, ?, ?)", values)
         number = int(inserted.lastrowid or 0)
         self._do("INSERT INTO subject_like (rowid, name) VALUES (?, ?)", (number, subject.name))
+        self._do("INSERT INTO subject_pair (rowid, tokens) VALUES (?, ?)", (number, pair_tokens(subject.name)))
         return number
 
     def _remove_if_gone(self, subject: Subject) -> None:
@@ -177,6 +179,8 @@ class IndexUpdate:
         self._do("DELETE FROM version WHERE subject = ?", (number,))
         self._do("DELETE FROM subject WHERE id = ?", (number,))
         self._do("INSERT INTO subject_like (subject_like, rowid, name) VALUES ('delete', ?, ?)", (number, subject.name))
+        values = (number, pair_tokens(subject.name))
+        self._do("INSERT INTO subject_pair (subject_pair, rowid, tokens) VALUES ('delete', ?, ?)", values)
 
     # ------------------------------------------------------------------------------------------------------- schemas
 
@@ -190,8 +194,8 @@ class IndexUpdate:
             return None
         entry = as_indexed(row, (yield ExtractionWork(text)))
         inserted = self._do(
-            "INSERT INTO schema (context, number, format, owner) VALUES (?, ?, ?, ?)",
-            (context, schema_id, entry.format, entry.owner),
+            "INSERT INTO schema (context, number, format, owner, names) VALUES (?, ?, ?, ?, ?)",
+            (context, schema_id, entry.format, entry.owner, entry.joined_names),
         )
         number = int(inserted.lastrowid or 0)
         self._do("INSERT INTO posting (rowid, tokens) VALUES (?, ?)", (number, entry.tokens))
