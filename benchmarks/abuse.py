@@ -25,9 +25,9 @@ from pathlib import Path
 from benchmarks.abusers import ABUSERS, AUTHORIZATION
 from benchmarks.http import posted
 from benchmarks.loop import TimingSelector, board_of
-from benchmarks.million import fill
 from benchmarks.register import schema
 from benchmarks.row import Row
+from benchmarks.world import fill
 from treaty.api.auth.passwords import password_line
 from treaty.api.http_server import ListenerSettings
 from treaty.api.protection import ProtectionSettings

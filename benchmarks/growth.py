@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 
-from benchmarks import million, register
+from benchmarks import register, world
 from benchmarks.load import Server, different, request, treaty
 from benchmarks.row import Row, against
 from treaty.assemble import connect, open_node
@@ -92,9 +92,9 @@ def served() -> list[Row]:
 def filled(folder: Path, size: int, *, state: bool) -> str:
     """A log of so many subjects with a version each, with a state file or without."""
     url = f"sqlite://{folder / f'{size}.db'}"
-    asyncio.run(million.fill(url, size, versions=1))
+    asyncio.run(world.fill(url, size, versions=1))
     if state:
-        million.wait_for("log", "state", url)
+        world.wait_for("log", "state", url)
     return url
 
 

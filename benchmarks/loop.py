@@ -25,8 +25,8 @@ from pathlib import Path
 
 from benchmarks.hostile import CostlyPair, costly_pairs, harmless_pairs
 from benchmarks.load import request
-from benchmarks.million import fill
 from benchmarks.row import Row
+from benchmarks.world import fill
 from treaty.api.confluent.routes import TABLE
 from treaty.api.http_server import ListenerSettings
 from treaty.assemble.runtime import state_path

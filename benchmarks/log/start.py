@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import million
+from benchmarks import world
 from benchmarks.load import Server, ask, request, treaty
 from benchmarks.log.places import VISIT, Place, peering
 from benchmarks.row import Row
@@ -77,7 +77,7 @@ async def fill(url: str, size: int) -> None:
     log = await open_log(url, VISIT)
     here, digests = (await log.read(START)).tip, RowDigests()
     batch, filled = [encode_row(TableRow("context", (".",), values.Context()))], 0
-    for row in million.rows(size):
+    for row in world.rows(size):
         batch.append(row)
         filled += len(row.key) + len(row.value or "") + 100
         if filled >= BATCH:

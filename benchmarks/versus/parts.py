@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import treaty
-from benchmarks import http, load, million, register
+from benchmarks import http, load, million, register, world
 from treaty.assemble import connect
 from treaty.core.answers import Config
 from treaty.core.requests import GetSchema
@@ -216,9 +216,9 @@ def fill(asked: Asked) -> Figures:
     """Fill the large logs; not a figure of its own, because the rows are written below the law."""
     for path in (asked.plain, asked.aided):
         Path(path).parent.mkdir(parents=True)
-    asyncio.run(million.fill(f"sqlite://{asked.plain}", asked.size))
+    asyncio.run(world.fill(f"sqlite://{asked.plain}", asked.size))
     shutil.copy(asked.plain, asked.aided)
-    million.wait_for("log", "state", f"sqlite://{asked.aided}")
+    world.wait_for("log", "state", f"sqlite://{asked.aided}")
     return {}
 
 
