@@ -1,16 +1,27 @@
 """Takes the pictures of the pages that README and the documentation show, with a Chromium without a window: `make pictures`."""
 
+import asyncio
 import json
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
 from playwright.sync_api import Page, sync_playwright
 
 from tests.pages.registry import post
+from tests.pages.test_query_pages import runner_that_says
 from tests.real.running import Running, serving
+from treaty.assemble import open_node
+from treaty.core.messages import metastore as m
+from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart
+from treaty.core.names import subject_of
+from treaty.core.registry import AsyncRegistry
+from treaty.core.requests import Register
+from treaty.core.schema import Draft
+from treaty.core.sources import QueryPlan, SourceColumn, SourcePart, SourceRead
 
 FOLDER = Path(__file__).parent
 MONEY = {"type": "record", "name": "Money", "namespace": "org.acme", "fields": [
@@ -55,6 +66,48 @@ SCHEMAS: list[tuple[str, object, list[str]]] = [
     ("refunds-value", REFUND, ["org.acme.Money"]), ("flights-value", FLIGHT, []), ("flights-value", LATER, []),
 ]  # fmt: skip
 SQL = "CREATE STREAM flights WITH (TOPIC='flights', VALUE_FORMAT='AVRO', VALUE_SUBJECT='flights-value');"
+PASSENGER = {"type": "record", "name": "Passenger", "fields": [
+    {"name": "name", "type": "string"}, {"name": "email", "type": "string", "confluent:tags": ["PII"]},
+]}  # fmt: skip
+BOOKING = {"type": "record", "name": "Booking", "namespace": "org.acme.air", "doc": "A seat on a flight.", "fields": [
+    {"name": "id", "type": "long"}, {"name": "passenger", "type": PASSENGER}, {"name": "price", "type": "double", "doc": "In euros."},
+]}  # fmt: skip
+COLUMNS = (
+    SourceColumn("id", "BIGINT"),
+    SourceColumn("passenger", "STRUCT<name: STRING, email: STRING>"),
+    SourceColumn("price", "DOUBLE"),
+)
+READ_AT = 1_764_400_000_000
+"""When the queries of the pictures have read last, in milliseconds since the epoch."""
+
+
+async def add_readers(log: str, address: str, said: list[Mapping[str, object]]) -> None:
+    """Make a stream over bookings, two queries that read it, and their runner, which says what each has read."""
+    async with open_node(log) as registry:
+        schema = Register(subject_of("bookings-value"), Draft(json.dumps(BOOKING)))
+        stream = m.SourceDefinition("bookings", "STREAM", "", COLUMNS, value=SourcePart("AVRO"), place="bookings")
+        bookings = (await registry.ask(m.CreateSource(stream, value_schema=schema))).answer
+        lease = (await registry.ask(AcquireRunner("r1", "holder", address))).answer
+        parts = []
+        for name, column, rows in (("confirmations", "passenger.email", 12_345), ("revenue", "price", 9_870)):
+            read = SourceRead("bookings", bookings.generation, "bookings", columns=(column,))
+            parts.append(await _add_query(registry, name, read))
+            reads = {
+                "source": "bookings",
+                "generation": bookings.generation,
+                "columns": [column],
+                "rows": rows,
+                "time": READ_AT,
+            }
+            said.append({"part": "query", "generation": parts[-1].generation, "reads": [reads]})
+        await registry.ask(AssignQueries("r1", lease.epoch, tuple(parts)))
+
+
+async def _add_query(registry: AsyncRegistry, name: str, read: SourceRead) -> QueryPart:
+    plan = QueryPlan(" ".join(("SELECT", *read.columns, "FROM STREAM bookings")), (read,), engine="pictures")
+    columns = (SourceColumn("value", "STRING"),)
+    query = m.SourceDefinition(name, "STREAM", f"CREATE STREAM {name}", columns, connector="delta", query=plan)
+    return QueryPart(name, (await registry.ask(m.CreateSource(query))).answer.generation, "query")
 
 
 def fill(server: Running) -> None:
@@ -76,6 +129,7 @@ def take(page: Page, server: Running) -> None:
         ("graph", "graph?subject=orders-value", 420),
         ("schema", "schema?subject=flights-value&version=2", 700),
         ("search", "search?q=field:email+tag:PII", 420),
+        ("readers", "schema?subject=bookings-value", 620),
     ):
         page.set_viewport_size({"width": 1100, "height": height})
         page.goto(f"{server.base}/ui/{address}")
@@ -87,9 +141,12 @@ def main() -> None:
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if path is None:
         sys.exit("no Chromium is installed: apt-get install chromium")
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder), "--log", f"sqlite://{folder}/log.db") as server:
-        fill(server)
-        with sync_playwright() as playwright:
+    said: list[Mapping[str, object]] = []
+    with tempfile.TemporaryDirectory() as folder, runner_that_says(lambda: {"queries": said}) as address:
+        log = f"sqlite://{folder}/log.db"
+        asyncio.run(add_readers(log, address, said))
+        with serving(Path(folder), "--log", log) as server, sync_playwright() as playwright:
+            fill(server)
             browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
             take(browser.new_page(viewport={"width": 1100, "height": 760}), server)
             browser.close()
