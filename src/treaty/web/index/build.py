@@ -28,7 +28,7 @@ VERSIONS = """INSERT INTO version SELECT schema.id, row.subject, row.number, row
   ON latest.subject = row.subject WHERE true ORDER BY 1, 2, 3, 4 ON CONFLICT DO NOTHING"""
 TERMS = "CREATE VIRTUAL TABLE temp.term USING fts5vocab(main, posting, row)"
 NAMES = """INSERT INTO part (name) SELECT term FROM temp.term
-  WHERE term NOT LIKE '%|%' AND term NOT LIKE '~%' AND term NOT LIKE '#%'"""
+  WHERE term NOT LIKE '%|%' AND term NOT LIKE '~%' AND term NOT LIKE '#%' AND term NOT LIKE '=%'"""
 NAMES_LIKE = "INSERT INTO part_like (rowid, name) SELECT id, name FROM part"
 SUBJECTS_LIKE = "INSERT INTO subject_like (rowid, name) SELECT id, name FROM subject"
 

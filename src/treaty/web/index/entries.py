@@ -10,7 +10,7 @@ from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.values import Schema
 from treaty.core.state.view import View
 from treaty.web.index.extraction import READ_AS_JSON, SchemaContents
-from treaty.web.index.storage import doc_tokens, field_tokens, property_token, tag_token
+from treaty.web.index.storage import doc_tokens, field_tokens, format_token, property_token, tag_token
 
 OWNER = "owner"
 """The property of the metadata that says who owns a schema."""
@@ -42,7 +42,7 @@ def as_indexed(row: Schema, contents: SchemaContents) -> IndexedSchema:
     tokens += map(tag_token, tags)
     if row.metadata is not None:
         tokens += _property_tokens(row.metadata)
-    tokens.append(doc_tokens(contents.words))
+    tokens += (format_token(row.format), doc_tokens(contents.words))
     owner = "" if row.metadata is None else _owner_of(row.metadata)
     return IndexedSchema(row.format, owner, " ".join(tokens), frozenset(names), frozenset(tags))
 

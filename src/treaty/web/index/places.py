@@ -8,7 +8,7 @@ have to pass over all schemas that it fits.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from treaty.web.index.plans import SearchPlan, SubjectNames, WordCondition, as_list
@@ -76,7 +76,8 @@ class VersionPlaces:
         self._most = row_limit
         self._values: dict[str, Any] = {"match": " AND ".join(plan.match)}
         query = self._choose(plan)
-        joined = "".join(f" CROSS JOIN {name} ON {name}.id = version.{name}" for name in self._joined(plan))
+        is_named = any("subject." in part.replace("version.subject", "") for part in self._conditions)
+        joined = " CROSS JOIN subject ON subject.id = version.subject" if is_named else ""
         conditions = " AND ".join((*query.conditions, plan.in_state, f"({PLACE}) < :below", *self._conditions))
         distinct = "" if plan.state == "live" else "DISTINCT"  # a schema may have been deleted from a subject twice
         self._text = f"SELECT {distinct} {PLACE} FROM {query.tables}{joined} WHERE {conditions} ORDER BY {query.order}"  # noqa: S608 (no text of a caller)
@@ -113,28 +114,34 @@ class VersionPlaces:
                 return
             asked = schemas[at : at + step]
             low = asked[-1] if at + step < len(schemas) else 0
-            rows = self._connection.execute(self._text.replace(SCHEMA_LIST, as_list(asked)), values)
+            rows = self._connection.execute(*self._ask_about(asked, values))
             cost = len(asked) * (ASKED_ROWS if self._asks else 1)
             yield PlaceRange(few.select(_read_blocks(rows)), cost, low << 24)
             passed += cost
+
+    def _ask_about(self, schemas: Sequence[int], values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """Return the query about some schemas, with its values: the same text for all of SCHEMAS, so that SQLite reads it once."""
+        if len(schemas) != SCHEMAS:
+            return self._text.replace(SCHEMA_LIST, as_list(schemas)), values
+        names = {f"schema{place}": number for place, number in enumerate(schemas)}
+        return self._text.replace(SCHEMA_LIST, ",".join(f":{name}" for name in names)), {**values, **names}
 
     # --------------------------------------------------------------------------------------------------- the query
 
     def _choose(self, plan: SearchPlan) -> _PlaceQuery:
         """Return what the query begins with; the conditions of all else are put down."""
-        self._conditions = list(plan.conditions)
-        self._values |= plan.values
+        self._conditions = list[str]()
         parts: list[SubjectNames | WordCondition] = [*plan.names, *plan.word_conditions]
         listed = [part for part in parts if part.size is not None]
         few = min(listed, key=lambda part: part.size or 0, default=None)
         for number, part in enumerate(parts):
-            if part is not few:
+            if part is not few and not (isinstance(part, SubjectNames) and part.is_known):
                 self._conditions.append(self._fits(part, number))
         if few is not None and (plan.match_size is None or (few.size or 0) <= plan.match_size):
             if plan.match:
                 self._conditions.append(_HAS_MATCH)
             return self._begin_with_few(plan, few)
-        if few is not None:
+        if few is not None and not (isinstance(few, SubjectNames) and few.is_known):
             self._conditions.append(self._fits(few, len(parts)))
         if plan.match:
             tables, ranged = f"posting CROSS JOIN version {plan.state_index}", "posting.rowid BETWEEN :low AND :high"
@@ -165,8 +172,8 @@ class VersionPlaces:
         """Return the condition that a version fits a part of a name or a word, whose values are put down."""
         names = part if isinstance(part, SubjectNames) else part.names
         if names.numbers is None:
-            self._values[f"name{number}"] = names.pattern
-            condition = f"subject.name LIKE :name{number} ESCAPE '\\'"
+            self._values[f"name{number}"] = names.value
+            condition = names.condition.format(f":name{number}")
         else:
             condition = f"version.subject IN ({as_list(names.numbers)})"
         if isinstance(part, SubjectNames):
@@ -176,12 +183,6 @@ class VersionPlaces:
         self._values[f"word{number}"] = part.match
         words = f"SELECT rowid FROM posting WHERE posting MATCH :word{number} AND rowid BETWEEN :low AND :high"  # noqa: S608
         return f"({condition} OR version.schema IN ({words}))"
-
-    def _joined(self, plan: SearchPlan) -> Iterator[str]:
-        """Return the tables that conditions are about."""
-        for name in ("schema", "subject"):
-            if any(f"{name}." in condition.replace(f"version.{name}", "") for condition in self._conditions):
-                yield name
 
 
 def _read_blocks(rows: sqlite3.Cursor) -> Iterator[list[int]]:

@@ -2,14 +2,13 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
 
 from treaty.core.messages.search import SearchTerm
 from treaty.core.names import context_of
 from treaty.web.index.readable_subjects import ReadableSubjects
-from treaty.web.index.storage import as_token, doc_token, pair_token, property_token, tag_token
+from treaty.web.index.storage import as_token, doc_token, format_token, pair_token, property_token, tag_token
 
 PARTS = 30
 """Names of fields that a part of a name stands for; where the caller may read more, more is said to be found."""
@@ -49,15 +48,24 @@ OWNERS = """SELECT version.subject FROM posting CROSS JOIN version ON version.sc
 
 @dataclass(frozen=True, slots=True)
 class SubjectNames:
-    """A part of the name of a subject, as a pattern of LIKE, and the subjects that have it; None where more than FEW do."""
+    """A condition that subjects fit, with `{}` for its value, and the subjects that do; None where more than FEW do."""
 
-    pattern: str
+    condition: str
+    value: str
     numbers: tuple[int, ...] | None
+    is_known: bool = False
+    """Whether these are the subjects that the caller may read alone: what is found is filtered by them anyway."""
 
     @property
     def size(self) -> int | None:
-        """How many subjects have it; None where more than FEW do."""
+        """How many subjects fit; None where more than FEW do."""
         return None if self.numbers is None else len(self.numbers)
+
+    def within(self, subjects: tuple[int, ...] | None) -> "SubjectNames":
+        """Return the same of some subjects alone."""
+        if self.numbers is None or subjects is None:
+            return self
+        return replace(self, numbers=tuple({*self.numbers} & {*subjects}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +90,6 @@ class SearchPlan:
     """What a search asks of the tables of the index: a full-text query, conditions in SQL with their values, and words."""
 
     match: list[str] = field(default_factory=list)
-    conditions: list[str] = field(default_factory=list)
-    """Conditions of columns of `schema` or `subject`, with names of values."""
-    values: dict[str, Any] = field(default_factory=dict)
     names: list[SubjectNames] = field(default_factory=list)
     word_conditions: list[WordCondition] = field(default_factory=list)
     match_size: int | None = None
@@ -122,15 +127,26 @@ def make_plan(connection: sqlite3.Connection, terms: Sequence[SearchTerm], reada
     plan = SearchPlan(readable=readable.list_few(FEW))
     for state in (term.value.lower() for term in terms if term.name == "state"):
         plan.state = state
-    if plan.readable is not None:
-        plan.names.append(SubjectNames("%", plan.readable))
     _add_fields(connection, plan, terms, readable)
     for term in terms:
         _add_term(connection, plan, term, readable)
+    plan.names = _join_listed(plan.names, plan.readable)
     if plan.match and (plan.names or plan.word_conditions):  # else nothing is chosen by it
         schemas = _few(connection.execute(MATCHING, (" AND ".join(plan.match), FEW_SCHEMAS + 1)), FEW_SCHEMAS)
         plan.match_size = None if schemas is None else len(schemas)
     return plan
+
+
+def _join_listed(names: Sequence[SubjectNames], readable: tuple[int, ...] | None) -> list[SubjectNames]:
+    """Return conditions of subjects, with one in place of those whose subjects are listed, the readable ones among them."""
+    listed = [{*part.numbers} for part in names if part.numbers is not None]
+    if readable is not None:
+        listed.append({*readable})
+    others = [part for part in names if part.numbers is None]
+    if not listed:
+        return others
+    numbers = tuple(sorted(set.intersection(*listed)))
+    return [*others, SubjectNames("", "", numbers, is_known=readable is not None and len(listed) == 1)]
 
 
 def _add_fields(
@@ -170,11 +186,14 @@ def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm
             plan.names.append(_find_subjects(connection, value))
             plan.for_sources = False
         case "format":
-            _add_condition(plan, "schema.format", value.upper())
+            plan.match.append(any_of([format_token(value)]))
+            plan.for_sources = False
         case "context":
-            _add_condition(plan, "subject.context", "." if value == "." else context_of(value))
+            plan.names.append(_list_subjects(connection, "context", "." if value == "." else context_of(value)))
+            plan.for_sources = False
         case "origin":
-            _add_condition(plan, "subject.origin", value.lower())
+            plan.names.append(_list_subjects(connection, "origin", value.lower()))
+            plan.for_sources = False
         case "state":
             plan.for_sources = plan.for_sources and plan.state == "live"
         case "kind":
@@ -184,27 +203,28 @@ def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm
             in_doc = any_of([doc_token(value)])
             match = f"{any_of(parts)} OR {in_doc}" if parts else in_doc
             schemas = _few(connection.execute(MATCHING, (match, FEW_SCHEMAS + 1)), FEW_SCHEMAS)
-            plan.word_conditions.append(WordCondition(_find_subjects(connection, value), match, schemas))
+            names = _find_subjects(connection, value).within(plan.readable)
+            plan.word_conditions.append(WordCondition(names, match, schemas))
             plan.words.append(as_token(value))
             plan.fields += parts
             plan.is_partial |= is_partial
 
 
-def _add_condition(plan: SearchPlan, column: str, value: str) -> None:
-    name = f"value{len(plan.conditions)}"
-    plan.conditions.append(f"{column} = :{name}")
-    plan.values[name] = value
-    plan.for_sources = False
+def _list_subjects(connection: sqlite3.Connection, column: str, value: str) -> SubjectNames:
+    """Return the subjects with a value in a column that has an index."""
+    rows = connection.execute(f"SELECT id FROM subject WHERE {column} = ? LIMIT ?", (value, FEW + 1))  # noqa: S608 (no text of a caller)
+    return SubjectNames(f"subject.{column} = {{}}", value, _few(rows, FEW))
 
 
 def _find_subjects(connection: sqlite3.Connection, value: str) -> SubjectNames:
     """Return the subjects with a part of a name; pairs of characters lead to one too short for trigrams."""
     likes = _likes(f"*{value}*")
-    if len(value) < TRIGRAM:
-        rows = connection.execute(PAIRED, (f'"{pair_token(value)}"', FEW + 1))
-    else:
-        rows = connection.execute(NAMED, (*likes, FEW + 1))
-    return SubjectNames(likes[1], _few(rows, FEW))
+    numbers: tuple[int, ...] | None = None
+    if len(value) < TRIGRAM and "*" not in value:
+        numbers = _few(connection.execute(PAIRED, (f'"{pair_token(value)}"', FEW + 1)), FEW)
+    elif max(map(len, value.split("*"))) >= TRIGRAM:
+        numbers = _few(connection.execute(NAMED, (*likes, FEW + 1)), FEW)
+    return SubjectNames("subject.name LIKE {} ESCAPE '\\'", likes[1], numbers)
 
 
 def _few(rows: sqlite3.Cursor, limit: int) -> tuple[int, ...] | None:
@@ -226,7 +246,7 @@ def find_parts(
     plain = token.replace("*", "")
     values: tuple[str | int, ...] = (*_likes(token), PARTS_SCANNED)
     query = f"SELECT name FROM part_like WHERE {LIKE} LIMIT ?"  # noqa: S608 (no text of a caller)
-    is_short = len(plain) < TRIGRAM
+    is_short = max(map(len, token.split("*"))) < TRIGRAM
     if is_short:  # too short for trigrams
         query, values = SHORT, (plain, plain + HIGHEST, *_likes(token), PARTS_SCANNED)
     parts: list[str] = []

@@ -20,8 +20,8 @@ SUBJECTS = "SELECT id, context, name, private FROM subject WHERE id IN"
 NO, YES, UNKNOWN = 0, 1, 2
 LEARNED = 250
 """Subjects about which one search asks the rules beforehand, where SQLite leaves none of them out."""
-PASSED = 100_000
-"""Subjects among which SQLite looks, in one search, for those that patterns fit."""
+COMPARED = 100_000
+"""Comparisons of a subject with a pattern that SQLite makes for that in one search."""
 PATTERNS = 200
 """Patterns of names and contexts up to which SQLite leaves out the subjects that fit none."""
 PATTERN_CHARACTERS = 10_000
@@ -36,6 +36,8 @@ class ReadableSubjects:
     access: Access | None
     known: bytearray = field(default_factory=bytearray)
     """NO, YES or UNKNOWN of each subject."""
+    is_learning: bool = False
+    """Whether it is not known yet, after the last list of few, if few or many may be read."""
 
     def has(self, number: int) -> bool:
         """Return whether the subject may be read."""
@@ -70,7 +72,8 @@ class ReadableSubjects:
         first = self.known.find(UNKNOWN, 1)
         if first >= 0:
             self._learn_from(first, highest, limit + 1)
-        if self.known.count(YES) > limit or self.known.find(UNKNOWN, 1) >= 0:
+        self.is_learning = self.known.count(YES) <= limit and self.known.find(UNKNOWN, 1) >= 0
+        if self.is_learning or self.known.count(YES) > limit:
             return None
         numbers, at = list[int](), self.known.find(YES)
         while at >= 0:
@@ -84,7 +87,7 @@ class ReadableSubjects:
         if not condition:
             self.learn(range(first, min(first + LEARNED, highest + 1)))
             return
-        last = min(first + PASSED - 1, highest)
+        last = min(first + max(LEARNED, COMPARED // len(values)) - 1, highest) if values else highest
         query = f"SELECT id FROM subject WHERE id BETWEEN ? AND ? AND ({condition}) ORDER BY id LIMIT ?"  # noqa: S608 (no text of a caller)
         fitting = [number for (number,) in self.connection.execute(query, (first, last, *values, count))]
         last = fitting[-1] if len(fitting) == count else last

@@ -1,7 +1,7 @@
 """The SQLite file of the index: its tables, and how texts become tokens.
 
 - ``posting``: a contentless FTS5 row for each schema, with the tokens ``path``, ``path|type`` and ``|type`` of its fields, ``~word`` of its
-  documentation, ``#tag`` of its tags, and ``#name=value`` of the properties of its metadata. Its rowid is that of ``schema``.
+  documentation, ``#tag`` of its tags, ``#name=value`` of the properties of its metadata, and ``=format``. Its rowid is that of ``schema``.
 - ``subject`` and ``part``: distinct names of subjects and of fields, each with a trigram table for parts of names. ``subject_pair`` leads
   from one or two letters to the subjects whose names have them.
 - ``schema``: each with the names of its fields, as tokens with spaces between them.
@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WIT
 CREATE TABLE IF NOT EXISTS subject (
   id INTEGER PRIMARY KEY, context TEXT NOT NULL, name TEXT NOT NULL, private INTEGER NOT NULL, origin TEXT NOT NULL,
   mark INTEGER NOT NULL, UNIQUE (context, name));
+CREATE INDEX IF NOT EXISTS subject_origin ON subject (origin);
 CREATE VIRTUAL TABLE IF NOT EXISTS subject_like USING fts5(name, content='subject', content_rowid='id', columnsize=0, tokenize='trigram', detail=none);
 CREATE VIRTUAL TABLE IF NOT EXISTS subject_pair USING fts5(tokens, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '_'");
 CREATE TABLE IF NOT EXISTS schema (
@@ -198,6 +199,11 @@ def doc_tokens(words: Iterable[str]) -> str:
 def tag_token(tag: str) -> str:
     """Return the token of a tag."""
     return f"#{as_token(tag)}"
+
+
+def format_token(name: str) -> str:
+    """Return the token of a format."""
+    return f"={as_token(name)}"
 
 
 def property_token(name: str, value: str) -> str:
