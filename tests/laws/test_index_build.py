@@ -19,7 +19,7 @@ from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.web.index.build import build_index
 from treaty.web.index.plans import LIKE
 from treaty.web.index.storage import open_for_writing
-from treaty.web.index.update import ChangedSubjects, IndexUpdate, stamp_of
+from treaty.web.index.update import ChangedSubjects, IndexUpdate
 
 
 def as_layers(it: Bench, later: int) -> LayeredTables:
@@ -141,11 +141,9 @@ def test_an_update_looks_at_what_has_changed_alone_and_comes_to_what_looking_at_
         if chance.random() < 0.3:
             continue  # the next update has more to do
         with closing(open_for_writing(path)) as connection:
-            changed = changes.find(stamp_of(connection)[1])
+            changed = changes.find(connection)
             alone += changed is not None
-            update = IndexUpdate(connection, following.tables, changed)
-            run_steps(update.run())
-            changes.settle(update.put)
+            run_steps(IndexUpdate(connection, following.tables, changed).run())
         whole = tmp_path / f"whole-{step}"
         bring_up_to_date(whole, it)
         assert content_of(path) == content_of(whole), step

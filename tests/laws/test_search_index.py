@@ -200,7 +200,7 @@ def test_words_and_types_of_a_part_are_taken_once() -> None:
 @pytest.mark.parametrize("few", [0, FEW])
 def test_what_the_caller_may_not_read_shows_nowhere(few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who may read few subjects is answered from these alone; who may read more by filtering what fits."""
-    monkeypatch.setattr("treaty.web.index.plans.FEW", few)
+    monkeypatch.setattr("treaty.web.index.plans.FEW_READABLE", few)
     it, path, rights = new_bench(), tmp_path / "index", access("read", subjects=("open*",))
     it.do(Register(Subject(".", "open-a"), as_draft({"salary": "int", "id": "int"}, "x", "y", "AVRO")))
     it.do(Register(Subject(".", "open-b"), as_draft({"salt": "int"}, "x", "y", "JSON")))
@@ -330,7 +330,8 @@ def test_past_a_number_of_versions_more_is_said_to_be_found(tmp_path: Path, monk
     bring_up_to_date(path, it)
     monkeypatch.setattr("treaty.web.index.lookup.LOOKED", 10)
     monkeypatch.setattr("treaty.web.index.places.BLOCK", 3)
-    monkeypatch.setattr("treaty.web.index.plans.FEW", 0)
+    for name in ("FEW", "FEW_READABLE"):
+        monkeypatch.setattr(f"treaty.web.index.plans.{name}", 0)
     rights = access("read", subjects=("s*5", "s*7", "s3"))
     for text in ("field:id", "s", "format:AVRO"):
         cut = find(path, text, rights, limit=2)
@@ -377,6 +378,7 @@ def test_what_many_fit_is_found_as_what_few_fit(seed: int, tmp_path: Path, monke
     assert any(hits for _, _, hits, *_ in expected)
     for few, schemas, rows, scanned in ((0, 0, 1, 200), (0, 100, 2, 200), (100, 0, 3, 3), (3, 3, 1, 200), (0, 0, 1, 1)):
         monkeypatch.setattr("treaty.web.index.plans.FEW", few)
+        monkeypatch.setattr("treaty.web.index.plans.FEW_READABLE", few)
         monkeypatch.setattr("treaty.web.index.plans.FEW_SCHEMAS", schemas)
         monkeypatch.setattr("treaty.web.index.places.FIRST_ROWS", rows)
         monkeypatch.setattr("treaty.web.index.lookup.ROWS_SCANNED", scanned)

@@ -31,9 +31,9 @@ FACETS = 20
 """Values of one facet that are counted, the most frequent ones."""
 LOOKED = 1_500
 """Versions that are looked at to count further ones once the page is full; past them more is said to be found."""
-COUNTED_ROWS = 3_000
+COUNTED_ROWS = 1_500
 """Rows of the index that are passed over to count further versions once the page is full; past them more is said to be found."""
-ROWS_LEARNING = 20_000
+ROWS_LEARNING = 10_000
 """Versions that a search passes over while it is not known whether its caller may read few subjects or many."""
 _BUILDING = "the search index of this server is being built; try again in a few seconds"
 

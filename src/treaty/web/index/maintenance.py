@@ -105,9 +105,8 @@ class IndexMaintainer:
 
     async def _update(self, connection: sqlite3.Connection) -> float:
         """Bring the index up to date; returns the seconds of work that took."""
-        changed = None if self._changes is None else self._changes.find(stamp_of(connection)[1])
-        update = IndexUpdate(connection, self._tables, changed)
-        steps = update.run()
+        changed = None if self._changes is None else self._changes.find(connection)
+        steps = IndexUpdate(connection, self._tables, changed).run()
         spent, begun = 0.0, time.perf_counter()
         contents: SchemaContents | None = None
         try:
@@ -120,8 +119,6 @@ class IndexMaintainer:
                     await asyncio.sleep(took * PAUSE)
                     begun = time.perf_counter()
         except StopIteration:
-            if self._changes is not None:
-                self._changes.settle(update.put)
             return spent + time.perf_counter() - begun
         finally:
             connection.rollback()

@@ -18,6 +18,8 @@ ROWS_SCANNED = 200_000
 """Versions that a search, and the look at one part of a name, pass over, those that the caller may not read among them."""
 FEW = 1_000
 """Subjects up to which they are listed for a condition; where more fit, each version is looked at whether it does."""
+FEW_READABLE = 500
+"""Subjects that the caller may read up to which a search begins with them; of more the newest versions are looked at whether they may be read."""
 FEW_SCHEMAS = 1_000
 """Schemas up to which they are listed for a condition, former ones among them."""
 TRIGRAM = 3
@@ -124,7 +126,7 @@ class SearchPlan:
 
 def make_plan(connection: sqlite3.Connection, terms: Sequence[SearchTerm], readable: ReadableSubjects) -> SearchPlan:
     """Return the plan of a search; parts of names stand for names in schemas that the caller may read."""
-    plan = SearchPlan(readable=readable.list_few(FEW))
+    plan = SearchPlan(readable=readable.list_few(FEW_READABLE))
     for state in (term.value.lower() for term in terms if term.name == "state"):
         plan.state = state
     _add_fields(connection, plan, terms, readable)

@@ -36,8 +36,15 @@ class ReadableSubjects:
     access: Access | None
     known: bytearray = field(default_factory=bytearray)
     """NO, YES or UNKNOWN of each subject."""
+    covered: tuple[str, list[str]] = field(init=False, default_factory=lambda: ("", []))
+    """A condition of SQL that all readable subjects fit, with its values; empty where there are too many patterns."""
     is_learning: bool = False
     """Whether it is not known yet, after the last list of few, if few or many may be read."""
+
+    def __post_init__(self) -> None:
+        """Read the patterns of the access."""
+        if self.access is not None:
+            self.covered = _covered(self.access)
 
     def has(self, number: int) -> bool:
         """Return whether the subject may be read."""
@@ -83,7 +90,7 @@ class ReadableSubjects:
 
     def _learn_from(self, first: int, highest: int, count: int) -> None:
         """Find out about subjects from a number on, until so many of them may be readable or enough were passed over."""
-        condition, values = _covered(self.access) if self.access is not None else ("", [])
+        condition, values = self.covered
         if not condition:
             self.learn(range(first, min(first + LEARNED, highest + 1)))
             return
@@ -106,8 +113,9 @@ class ReadableSubjects:
         unknown = {number for number in numbers if self.known[number] == UNKNOWN}
         for number in unknown:
             self.known[number] = NO
-        marks = ",".join("?" * len(unknown))
-        for number, context, name, private in self.connection.execute(f"{SUBJECTS} ({marks})", (*unknown,)):
+        condition, values = self.covered
+        query = f"{SUBJECTS} ({','.join(map(str, unknown))})" + (f" AND ({condition})" if condition else "")
+        for number, context, name, private in self.connection.execute(query, values):
             subject = Subject(context, name)
             is_readable = self.access.may("read", subject)
             if is_readable and (not private or self.access.may("read", subject, private=True)):

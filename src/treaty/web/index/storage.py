@@ -7,6 +7,7 @@
 - ``schema``: each with the names of its fields, as tokens with spaces between them.
 - ``version``: which subject has which schema under which number; ``latest`` marks the newest live one.
 - ``tag``: tags of schemas as they are written, for counts of them.
+- ``recent``: subjects whose rows an update has written, with the sequence of the log that they are of.
 - ``source``: sources and queries. ``meta``: the position of the log that the rest is of.
 """
 
@@ -47,6 +48,7 @@ CREATE VIRTUAL TABLE IF NOT EXISTS posting USING fts5(
   tokens, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '._|=~#'");
 CREATE TABLE IF NOT EXISTS part (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE VIRTUAL TABLE IF NOT EXISTS part_like USING fts5(name, content='part', content_rowid='id', columnsize=0, tokenize='trigram', detail=none);
+CREATE TABLE IF NOT EXISTS recent (subject INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS source (key TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, columns TEXT NOT NULL) WITHOUT ROWID;
 """
 

@@ -34,6 +34,7 @@ SHOWN = ("live", "soft")
 """States of versions that the index has."""
 FOUND = "SELECT id, mark, private FROM subject WHERE context = ? AND name = ?"
 LISTED = "SELECT context, name FROM subject WHERE (context, name) > (?, ?) ORDER BY context, name LIMIT ?"
+RECENT = "SELECT context, name FROM recent JOIN subject ON subject.id = recent.subject LIMIT ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,6 @@ class IndexUpdate:
         self._changed = changed
         self._parts: set[str] = set()
         """Names of fields that the index has, as far as this update met them."""
-        self.put: set[Subject] = set()
-        """Subjects whose rows this update has written."""
 
     def run(self) -> Steps:
         """Bring the index to the position at which this begins; what comes later is for another update."""
@@ -101,7 +100,7 @@ class IndexUpdate:
             after_subject = page[-1]
 
     def _clear(self) -> None:
-        for table in ("subject", "schema", "version", "part", "source", "tag"):
+        for table in ("subject", "schema", "version", "part", "source", "tag", "recent"):
             self._do(f"DELETE FROM {table}")  # noqa: S608 (names of the module)
         for table in ("posting", "subject_pair"):
             self._do(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")  # noqa: S608 (names of the module)
@@ -135,8 +134,8 @@ class IndexUpdate:
         indexed = self._find_subject(subject)
         if indexed is not None and indexed[1] == mark:
             return
-        self.put.add(subject)
         number = self._name_subject(subject, row, mark)
+        self._do("INSERT OR REPLACE INTO recent VALUES (?, ?)", (number, self._tables.position.sequence))
         self._do("DELETE FROM version WHERE subject = ?", (number,))
         versions = [(key, value) for key, value in rows_of(self._tables, iter(entries))]
         latest = max((value.number for _, value in versions if value.state == "live"), default=0)
@@ -176,8 +175,8 @@ class IndexUpdate:
             return
         number = indexed[0]
         self._forget_readable()
-        self._do("DELETE FROM version WHERE subject = ?", (number,))
-        self._do("DELETE FROM subject WHERE id = ?", (number,))
+        for query in ("version WHERE subject", "recent WHERE subject", "subject WHERE id"):
+            self._do(f"DELETE FROM {query} = ?", (number,))  # noqa: S608 (names of the module)
         self._do("INSERT INTO subject_like (subject_like, rowid, name) VALUES ('delete', ?, ?)", (number, subject.name))
         values = (number, pair_tokens(subject.name))
         self._do("INSERT INTO subject_pair (subject_pair, rowid, tokens) VALUES ('delete', ?, ?)", values)
@@ -213,29 +212,22 @@ class ChangedSubjects:
     """The subjects that have changed since the segment on which tables stand, for one update of an index after the other."""
 
     def __init__(self, tables: LayeredTables) -> None:
-        """Know nothing yet."""
+        """Ask the tables, and the index."""
         self._tables = tables
-        self._followed: set[Subject] | None = None
-        """Subjects that came into the index after the segment, which the tables don't name once they are gone; None: not known."""
-        self._next: set[Subject] | None = None
-        """What is followed once the update that was asked for is done."""
 
-    def find(self, sequence: int) -> set[Subject] | None:
-        """Return the subjects that may have changed since an index was brought to a sequence; None where that is not known."""
-        base, self._next = self._tables.base_sequence, None
-        if base < 0:
+    def find(self, connection: sqlite3.Connection) -> set[Subject] | None:
+        """Return the subjects that may have changed since an index was brought up to date; None where that is not known.
+
+        The tables don't name what came after the segment and is gone again: the index knows what was written into it since.
+        """
+        base = self._tables.base_sequence
+        if base < 0 or stamp_of(connection)[1] < base:
             return None
+        connection.execute("DELETE FROM recent WHERE sequence <= ?", (base,))
         changed = self._tables.changed_keys(SUBJECT)
         changed |= {Subject(key.context, key.subject) for key in self._tables.changed_keys(VERSION)}
-        followed = set[Subject]() if sequence == base else self._followed
-        self._next = changed | (followed or set())
-        is_known = followed is not None and sequence >= base and len(self._next) <= FOLLOWED
-        return self._next if is_known else None
-
-    def settle(self, put: set[Subject]) -> None:
-        """Follow what the update that was asked for has put as well: it is done."""
-        followed = None if self._next is None else self._next | put
-        self._followed = followed if followed is not None and len(followed) <= FOLLOWED else None
+        changed |= {Subject(*row) for row in connection.execute(RECENT, (FOLLOWED + 1,))}
+        return changed if len(changed) <= FOLLOWED else None
 
 
 def mark_of(row: SubjectValue, entries: list[NumberEntry]) -> int:
