@@ -112,10 +112,10 @@ class VersionPlaces:
         for at in range(0, max(1, len(schemas)), step):  # also without any: the range that ends the search
             if passed >= self._most:
                 return
-            asked = schemas[at : at + step]
-            low = asked[-1] if at + step < len(schemas) else 0
-            rows = self._connection.execute(*self._ask_about(asked, values))
-            cost = len(asked) * (ASKED_ROWS if self._asks else 1)
+            block = schemas[at : at + step]
+            low = block[-1] if at + step < len(schemas) else 0
+            rows = self._connection.execute(*self._ask_about(block, values))
+            cost = len(block) * (ASKED_ROWS if self._asks else 1)
             yield PlaceRange(few.select(_read_blocks(rows)), cost, low << 24)
             passed += cost
 

@@ -144,11 +144,11 @@ def _join_listed(names: Sequence[SubjectNames], readable: tuple[int, ...] | None
     listed = [{*part.numbers} for part in names if part.numbers is not None]
     if readable is not None:
         listed.append({*readable})
-    others = [part for part in names if part.numbers is None]
+    broad = [part for part in names if part.numbers is None]
     if not listed:
-        return others
+        return broad
     numbers = tuple(sorted(set.intersection(*listed)))
-    return [*others, SubjectNames("", "", numbers, is_known=readable is not None and len(listed) == 1)]
+    return [*broad, SubjectNames("", "", numbers, is_known=readable is not None and len(listed) == 1)]
 
 
 def _add_fields(

@@ -36,7 +36,7 @@ class ReadableSubjects:
     access: Access | None
     known: bytearray = field(default_factory=bytearray)
     """NO, YES or UNKNOWN of each subject."""
-    covered: tuple[str, list[str]] = field(init=False, default_factory=lambda: ("", []))
+    patterns: tuple[str, list[str]] = field(init=False, default_factory=lambda: ("", []))
     """A condition of SQL that all readable subjects fit, with its values; empty where there are too many patterns."""
     is_learning: bool = False
     """Whether it is not known yet, after the last list of few, if few or many may be read."""
@@ -44,7 +44,7 @@ class ReadableSubjects:
     def __post_init__(self) -> None:
         """Read the patterns of the access."""
         if self.access is not None:
-            self.covered = _covered(self.access)
+            self.patterns = _read_patterns(self.access)
 
     def has(self, number: int) -> bool:
         """Return whether the subject may be read."""
@@ -90,7 +90,7 @@ class ReadableSubjects:
 
     def _learn_from(self, first: int, highest: int, count: int) -> None:
         """Find out about subjects from a number on, until so many of them may be readable or enough were passed over."""
-        condition, values = self.covered
+        condition, values = self.patterns
         if not condition:
             self.learn(range(first, min(first + LEARNED, highest + 1)))
             return
@@ -113,7 +113,7 @@ class ReadableSubjects:
         unknown = {number for number in numbers if self.known[number] == UNKNOWN}
         for number in unknown:
             self.known[number] = NO
-        condition, values = self.covered
+        condition, values = self.patterns
         query = f"{SUBJECTS} ({','.join(map(str, unknown))})" + (f" AND ({condition})" if condition else "")
         for number, context, name, private in self.connection.execute(query, values):
             subject = Subject(context, name)
@@ -122,7 +122,7 @@ class ReadableSubjects:
                 self.known[number] = YES
 
 
-def _covered(access: Access) -> tuple[str, list[str]]:
+def _read_patterns(access: Access) -> tuple[str, list[str]]:
     """Return a condition of SQL that all subjects fit which an access may read, with its values; empty for too many patterns."""
     rules = [rule for rule in access.rules if "read" in rule.may]
     values = [_as_glob(pattern) for rule in rules for pattern in (*rule.subjects, *rule.contexts)]
