@@ -201,13 +201,13 @@ def _read_row(connection: sqlite3.Connection, plan: SearchPlan, place: int) -> I
 def _find_fields(
     connection: sqlite3.Connection, plan: SearchPlan, schemas: Sequence[int]
 ) -> dict[int, tuple[str, ...]]:
-    """Return the names that were wanted for and that the schemas of a page have, by their numbers; none for one that has too many."""
+    """Return the names that were asked for and that the schemas of a page have, by their numbers; none for one that has too many."""
     if not schemas or not plan.fields:
         return {}
-    wanted, fields = {*plan.fields}, dict[int, tuple[str, ...]]()
+    field_names, fields = {*plan.fields}, dict[int, tuple[str, ...]]()
     query = f"SELECT id, names FROM schema WHERE id IN ({as_list(schemas)}) AND length(names) <= ?"  # noqa: S608 (numbers)
     for number, names in connection.execute(query, (FIELD_CHARACTERS,)):
-        names_there = tuple(sorted(wanted.intersection(names.split(" "))))
+        names_there = tuple(sorted(field_names.intersection(names.split(" "))))
         fields[number] = names_there if len(names_there) <= FIELDS_SHOWN else ()
     return fields
 
