@@ -123,6 +123,25 @@ def test_a_refusal_names_its_statement_and_leaves_nothing_of_the_script(one: Con
 
 
 @pytest.mark.parametrize(
+    ("statement", "near"),
+    [
+        ("DROP STREAM kpet", "did you mean kept? "),
+        ("CREATE STREAM x (p pointt) WITH (TOPIC = 'x', VALUE_FORMAT = 'AVRO')", "did you mean point? "),
+        ("DROP STREAM elsewhere", ""),
+    ],
+)
+def test_a_mistyped_name_leads_to_the_one_that_is_there_alone_and_in_a_script(
+    one: Connection, statement: str, near: str
+) -> None:
+    metastore = Metastore(one.registry)
+    metastore.run(f"{STREAM.format('kept')}; CREATE TYPE point AS INT")
+    for atomic in (False, True):
+        error = metastore.run_script(statement, atomic=atomic).error
+        assert isinstance(error, Refusal)
+        assert error.reason.allowed.startswith(near or "SHOW STREAMS"), error.reason.allowed
+
+
+@pytest.mark.parametrize(
     ("statement", "word"),
     [
         ("INSERT INTO s VALUES (1)", "INSERT writes records"),

@@ -106,7 +106,9 @@ def test_hits_counts_and_facets_are_of_what_the_caller_may_read(tmp_path: Path) 
                 following = await found(it, f"q=email&limit=1&after={page['next']}", basic("some"))
                 assert sorted(names_of(page) + names_of(following)) == ["open-a", "open-b"]
                 assert await it.code("GET", f"{PATH}?q=email", basic("none")) == 40301
-                assert await it.code("GET", f"{PATH}?q=nosuch:x", basic("all")) == 400
+                for query in ("q=nosuch:x", "q=", "q=kind:nosuch"):
+                    status, told = await it.ask("GET", f"{PATH}?{query}", basic("all"))
+                    assert (status, told["error"]["reason"]["path"]) == (400, "/q"), told
                 assert await it.code("GET", f"{PATH}?q=x&limit=0", basic("all")) == 400
                 await it.app.node.ask(q.DeleteSubject(Subject(".", "open-a")))
                 told = await it.ask("GET", f"{PATH}?q=field:email", basic("some"))

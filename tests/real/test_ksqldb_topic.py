@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -68,11 +71,32 @@ def test_r45_commands_that_come_while_a_topic_is_followed_are_taken_once(kafka: 
     assert [said.count(f"STREAM S{number} taken") for number in range(2, 12)] == [1] * 10
 
 
+class WritingKsql:
+    """A ksqlDB whose clients go on: a thread that writes a statement to the command topic every 50 ms until it is stopped."""
+
+    def __init__(self, kafka: Kafka, topic: str) -> None:
+        self.written = 0
+        self._kafka, self._topic, self._stopping = kafka, topic, threading.Event()
+        self._thread = threading.Thread(target=self._write)
+        self._thread.start()
+
+    def _write(self) -> None:
+        while not self._stopping.wait(0.05):
+            produce(self._kafka, self._topic, stream(f"S{self.written + 1}"))
+            self.written += 1
+
+    def stop(self) -> int:
+        """End the clients, and return how many statements they have written: S1 and so on."""
+        self._stopping.set()
+        self._thread.join()
+        return self.written
+
+
 def test_two_servers_are_switched_from_ksqldb_without_downtime(kafka: Kafka, tmp_path: Path) -> None:
     """KLIP-18's three steps: the topic is followed, servers are bounced with --ddl import, and bounced again when ksqlDB is quiet.
 
-    While ksqlDB writes, one server at least answers at any time; each of its statements is here once, and statements of clients are
-    refused until the third step.
+    Clients of ksqlDB write statements all the time until the third step; each is here once, and none is lost. One server at least answers
+    at any time, and statements of clients of Treaty are refused until then.
     """
     topic, log = (
         kafka.topic(f"_confluent-ksql-{uuid4().hex}_command_topic"),
@@ -91,35 +115,38 @@ def test_two_servers_are_switched_from_ksqldb_without_downtime(kafka: Kafka, tmp
         process = subprocess.Popen(
             command, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, "PYTHONUNBUFFERED": "1"}
         )
+    clients = None
     try:
         wait_for(said, "following")
-        number = 0
+        clients = WritingKsql(kafka, topic)
         for place in range(2):
             servers[place].stop()
-            produce(kafka, topic, *(stream(f"S{number + more}") for more in range(1, 6)))
-            number += 5
-            wait_for(said, f"STREAM S{number} taken")
+            begun = clients.written
+            wait_for(said, f"STREAM S{begun + 5} taken")
             servers[place] = start(tmp_path, *options, "--ddl", "import", port=int(urls[place].rpartition(":")[2]))
         for url in urls:
             with connect(url) as connection, pytest.raises(Forbidden, match="--ddl import"):
                 Metastore(connection.registry).run("CREATE TYPE t AS INT")
-        produce(kafka, topic, stream(f"S{number + 1}"), {"@type": "dropSourceV1", "sourceName": "`S0`"})
+        count = clients.stop()
+        produce(kafka, topic, {"@type": "dropSourceV1", "sourceName": "`S0`"})
         wait_for(said, "STREAM S0 dropped")
         process.send_signal(signal.SIGINT)
         process.wait(30)
         for place, url in enumerate(urls):
             servers[place].stop()
-            assert names(urls[1 - place]) == sorted(f"S{one}" for one in range(1, number + 2))
+            assert sorted(map(str, names(urls[1 - place]))) == sorted(f"S{one}" for one in range(1, count + 1))
             servers[place] = start(tmp_path, *options, port=int(url.rpartition(":")[2]))
         with connect(urls[0]) as connection:
             Metastore(connection.registry).run("CREATE TYPE t AS INT")
     finally:
+        if clients is not None:
+            clients.stop()
         process.kill()
         process.wait(30)
         for one in servers:
             one.stop()
-    text = said.read_text("utf-8")
-    assert [text.count(f"STREAM S{one} taken") for one in range(1, number + 2)] == [1] * (number + 1)
+    taken = Counter(re.findall(r"STREAM (S\d+) taken", said.read_text("utf-8")))
+    assert taken == dict.fromkeys((f"S{one}" for one in range(1, count + 1)), 1)
 
 
 def wait_for(path: Path, words: str) -> None:

@@ -5,7 +5,7 @@ not cached.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -92,7 +92,12 @@ async def search(x: NativeExchange) -> object:
     the caller may read. The index may be some seconds old.
     """
     request = Search(x.query.get("q", ""), x.query.get("after", ""), read_limit(x.query.get("limit", "")))
-    return search_body(await x.registry.ask(request))
+    try:
+        return search_body(await x.registry.ask(request))
+    except Invalid as refused:
+        if refused.reason.path != "/text":
+            raise
+        raise Invalid(replace(refused.reason, path="/q")) from None
 
 
 class AskBody(Struct, forbid_unknown_fields=True):

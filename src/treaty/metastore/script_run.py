@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from treaty.core.messages.metastore import ExpectedSource
-from treaty.core.refusals import Invalid, SourceNotFound
+from treaty.core.refusals import Invalid, SourceNotFound, TypeNotFound
 from treaty.core.registry import CallOptions, Exchange, Registry, run_exchange
 from treaty.metastore.execution.context import PlanningOptions, StatementContext
 from treaty.metastore.execution.listings import add_nearest_name
@@ -121,7 +121,7 @@ def run_statement(
         if not error.diagnostics:
             raise
         raise InvalidStatementError.by([_in_script(one, parsed) for one in error.diagnostics]) from None
-    except SourceNotFound as missing:
+    except (SourceNotFound, TypeNotFound) as missing:
         raise (yield from add_nearest_name(missing)) from missing
     columns, rows = cells_of(listing)
     return StatementResult(parsed.text, kind_of(parsed.value), name, message, columns, rows, warnings=warnings)

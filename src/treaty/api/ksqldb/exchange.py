@@ -24,7 +24,8 @@ from treaty.core.refusals import Invalid, Refusal, RegistryError, Unavailable
 from treaty.metastore.execution.context import PlanningOptions
 from treaty.metastore.execution.recorders import AsyncSequenceRecorder
 from treaty.metastore.execution.results import StatementResult
-from treaty.metastore.ksqldb.sent_text import SentStatement, refuse_formats, translate_text
+from treaty.metastore.ksqldb.formats import refuse_formats
+from treaty.metastore.ksqldb.sent_text import SentStatement, translate_text
 from treaty.metastore.metastore import AsyncMetastore
 from treaty.metastore.records.destinations import RecordDestinations
 from treaty.metastore.records.outcomes import ReportRecords

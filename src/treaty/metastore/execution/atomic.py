@@ -18,6 +18,7 @@ from treaty.core.requests import GetSchema, Request
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.execution.answers import Answer, describe_answer, describe_held
 from treaty.metastore.execution.context import StatementContext
+from treaty.metastore.execution.listings import add_nearest_name
 from treaty.metastore.execution.memory import recall_done
 from treaty.metastore.execution.prefix import QUESTION_NAMES, list_needed, names_in
 from treaty.metastore.execution.results import InvalidStatementError, StatementResult
@@ -105,7 +106,12 @@ def run_atomic(
         recalled = yield from recall_done(command_id)
         if isinstance(recalled, ScriptDone) and recalled.statement == digest:
             return list(_describe_recalled(script, recalled))
-    return (yield from _repeat(lambda: _run_once(script, digest, dry_run=dry_run, expected=expected)))
+    try:
+        return (yield from _repeat(lambda: _run_once(script, digest, dry_run=dry_run, expected=expected)))
+    except AtomicScriptError as failed:
+        if not isinstance(failed.error, NotFound):
+            raise
+        raise AtomicScriptError(failed.place, (yield from add_nearest_name(failed.error))) from failed
 
 
 def preview_statements(script: StatementScript, expected: ExpectedSources = ()) -> Exchange[None]:

@@ -13,11 +13,12 @@ from treaty.core.messages.metastore import (
     DescribeType,
     ListDependents,
     ListSources,
+    ListTypes,
     TypeFound,
 )
 from treaty.core.messages.names import SEQUENCE, GetNamedVersion
 from treaty.core.names import Subject
-from treaty.core.refusals import NotFound, Refusal, SourceNotFound
+from treaty.core.refusals import NotFound, Refusal, SourceNotFound, TypeNotFound
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.requests import ListSubjects
 from treaty.core.sources import BAD, QUERY, QueryPlan, Source
@@ -316,17 +317,38 @@ def _show_create_type(name: str) -> Exchange[ResultRows]:
     return listing
 
 
-def add_nearest_name(missing: SourceNotFound) -> Exchange[SourceNotFound]:
-    """Return the refusal of a name with the one that is much like it, of the first page of the sources that the caller may see."""
+def add_nearest_name(missing: NotFound) -> Exchange[NotFound]:
+    """Return the refusal of a name with the one that is much like it, of the first page of the sources or types that the caller may see."""
     reason = missing.reason
-    if reason.rule != "SOURCE_NOT_FOUND" or len(reason.new) > WORD_LENGTH:
+    if len(reason.new) > WORD_LENGTH:
         return missing
-    try:
-        page = yield from request_answer(ListSources())
-    except Refusal:
-        return missing
-    names = {key_of_name(source.name): source.name for source in page.sources}
+    match missing:
+        case SourceNotFound() if reason.rule == "SOURCE_NOT_FOUND":
+            names = yield from _names_of_sources()
+        case TypeNotFound() if reason.rule == "TYPE_NOT_FOUND":
+            names = yield from _names_of_types()
+        case _:
+            return missing
     near = get_close_matches(key_of_name(reason.new), names, 1)
     if not near:
         return missing
-    return SourceNotFound(replace(reason, allowed=f"did you mean {print_name(names[near[0]])}? {reason.allowed}"))
+    name = print_name(names[near[0]])
+    return type(missing)(replace(reason, allowed=f"did you mean {name}? {reason.allowed}"))
+
+
+def _names_of_sources() -> Exchange[dict[str, str]]:
+    """Return names of sources by their keys; none where they can't be listed."""
+    try:
+        page = yield from request_answer(ListSources())
+    except Refusal:
+        return {}
+    return {key_of_name(source.name): source.name for source in page.sources}
+
+
+def _names_of_types() -> Exchange[dict[str, str]]:
+    """Return names of types by their keys; none where they can't be listed."""
+    try:
+        page = yield from request_answer(ListTypes())
+    except Refusal:
+        return {}
+    return {key_of_name(one.name): one.name for one in page.types}

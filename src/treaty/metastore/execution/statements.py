@@ -106,14 +106,6 @@ def _rename(statement: s.RenameStatement, context: StatementContext) -> Exchange
 
 
 def _set_properties(statement: s.SetPropertiesStatement, context: StatementContext) -> Exchange[Answer]:
-    if any(name == "BAD_ROWS" for name, _ in statement.properties):
-        raise Invalid.of(
-            "PROPERTY_MISPLACED",
-            "ALTER does not make or end the stream of bad rows",
-            path="/sql",
-            new="BAD_ROWS",
-            allowed="BAD_ROWS in CREATE OR REPLACE, or DROP of the stream of bad rows",
-        )
     request = ChangeSource(
         statement.name, context.text, properties=statement.properties, kind=statement.kind, dry_run=context.dry_run
     )

@@ -1,7 +1,8 @@
 """Records of ksqlDB's command topic, and the sources, types and queries that they come to.
 
 The key of a record is the JSON text ``type/entity/action``, a label. The value is JSON: ``statement``, in later versions a ``plan``
-with a ``ddlCommand`` and a ``queryPlan``, and a ``version``, which is at most 18. A plan has the resolved columns.
+with a ``ddlCommand`` and a ``queryPlan``, and a ``version``, which is at most 18. A plan has the resolved columns; a CREATE, DROP or
+ALTER of an old version has none, and is read as it stands.
 """
 
 import json
@@ -10,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from treaty.metastore.ksqldb.plain import PlainStatementError, read_plain
 
 VERSIONS = 18
 """The newest version of a command that is known."""
@@ -60,7 +63,7 @@ class PassedRecord:
 
 @dataclass(slots=True)
 class CommandState:
-    """What the commands so far come to. `plain` are statements of commands without a plan, which are CREATEs of old versions."""
+    """What the commands so far come to."""
 
     sources: dict[str, KsqlSource] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
@@ -68,7 +71,8 @@ class CommandState:
     """Kinds of what was dropped and is not there any more, by name."""
     inserts: dict[str, tuple[str, str]] = field(default_factory=dict)
     """INSERT INTO queries by id: the source that they write, and their text."""
-    plain: dict[str, str] = field(default_factory=dict)
+    plain: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Statements without a plan that come to nothing here, and why, by the name of their source."""
     passed: list[PassedRecord] = field(default_factory=list)
     count: int = 0
 
@@ -90,11 +94,19 @@ class CommandState:
             if match[1].upper() == "TERMINATE":
                 self._end_query(_bare(match[2]))
         elif re.match(r"\s*(CREATE|DROP|ALTER)\b", statement, re.IGNORECASE):
-            self.plain[statement] = statement
+            self._take_plain(statement)
         else:
             raise DamagedCommandError(
                 f"there is neither a plan nor a statement that is known: {statement[:80]!r} ({key})"
             )
+
+    def _take_plain(self, statement: str) -> None:
+        try:
+            command = read_plain(statement)
+        except PlainStatementError as error:
+            self.plain[error.name or statement] = (statement, str(error))
+        else:
+            self._take_ddl(command, statement)
 
     def _take_plan(self, plan: Mapping[str, Any], statement: str) -> None:
         text = str(plan.get("statementText") or statement)
@@ -113,7 +125,10 @@ class CommandState:
         match kind:
             case "createStreamV1" | "createTableV1":
                 source = _read_source(_CREATES[kind], ddl, text)
+                if ddl.get("ifNotExists") and source.name in self.sources:
+                    return
                 self.sources[source.name] = source
+                self.plain.pop(source.name, None)
                 self.gone.pop(source.name, None)
             case "registerTypeV1":
                 name = str(_need(ddl, "typeName"))
@@ -132,6 +147,7 @@ class CommandState:
 
     def _drop(self, name: str) -> None:
         source = self.sources.pop(name, None)
+        self.plain.pop(name, None)
         self.gone[name] = source.kind if source else STREAM
         self.inserts = {one: found for one, found in self.inserts.items() if found[0] != name}
 
@@ -195,7 +211,7 @@ def _read_source(kind: str, ddl: Mapping[str, Any], text: str) -> KsqlSource:
     formats = formats if isinstance(formats, Mapping) else {}
     timestamp = ddl.get("timestampColumn")
     return KsqlSource(
-        kind, _bare(str(_need(ddl, "sourceName"))), str(_need(ddl, "schema")), str(_need(ddl, "topicName")),
+        kind, _bare(str(_need(ddl, "sourceName"))), str(ddl.get("schema") or ""), str(_need(ddl, "topicName")),
         _format(formats.get("keyFormat")), _format(formats.get("valueFormat")),
         _bare(str(timestamp.get("column", ""))) if isinstance(timestamp, Mapping) else "",
         windowed=isinstance(ddl.get("windowInfo"), Mapping), statement=text,

@@ -79,40 +79,77 @@ class ImportingRegistry:
         self.registry.close()
 
 
+@dataclass(slots=True)
+class CommandImport:
+    """An import that is carried out again as commands come: what is settled and as it was is not asked about again."""
+
+    metastore: Metastore
+    dry_run: bool = False
+    _settled: dict[tuple[str, str], tuple[ImportedObject, str]] = field(default_factory=dict)
+    """Objects that are here as ksqlDB has them, and what they are to the next report."""
+    _gone: set[str] = field(default_factory=set)
+    """Names that were dropped, and need not be looked for again."""
+
+    def run(self, state: CommandState) -> ImportReport:
+        """Make sources and types what the commands come to. Raises `Unavailable` where the registry does not answer."""
+        report = ImportReport(state.count, passed=list(state.passed))
+        report.lines.extend(self._drop(state))
+        for imported in list_objects(state):
+            line = self._line(imported)
+            report.lines.append(line)
+            if (query := imported.query) is not None:
+                left = {PORTED: PORTED, LEFT: LEFT}.get(line.outcome, "PAUSED")
+                report.queries.append(
+                    ReportedQuery(imported.name, query.id, query.original, query.suggestion, query.notes, left)
+                )
+        return report
+
+    def _line(self, imported: ImportedObject) -> ImportLine:
+        key = (imported.kind, imported.name)
+        settled, outcome = self._settled.get(key, (None, ""))
+        if settled == imported:
+            return ImportLine(*key, outcome)
+        line = _take(_importing(self.metastore, imported.query), imported, dry_run=self.dry_run)
+        if line.outcome != LEFT:
+            self._settled[key] = (imported, PORTED if line.outcome == PORTED else UNCHANGED)
+        return line
+
+    def _drop(self, state: CommandState) -> Iterator[ImportLine]:
+        """Drop what an import has made and ksqlDB has not any more; readers before what they read, as far as two rounds go."""
+        self._gone &= state.gone.keys()
+        metastore = _importing(self.metastore)
+        for name, kind in reversed(state.gone.items()):
+            if name in self._gone:
+                continue
+            self._settled = {key: value for key, value in self._settled.items() if key[1] != name}
+            line = _drop_one(metastore, kind, name, dry_run=self.dry_run)
+            if line is None or line.outcome != LEFT:
+                self._gone.add(name)
+            if line is not None:
+                yield line
+
+
 def import_state(metastore: Metastore, state: CommandState, *, dry_run: bool = False) -> ImportReport:
     """Make sources and types what the commands come to. What is the same already is not written; what no import has made stays.
 
     Raises `Unavailable` where the registry does not answer.
     """
-    report = ImportReport(state.count, passed=list(state.passed))
-    report.lines.extend(_drop(_importing(metastore), state, dry_run=dry_run))
-    for imported in list_objects(state):
-        line = _take(_importing(metastore, imported.query), imported, dry_run=dry_run)
-        report.lines.append(line)
-        if imported.query is not None:
-            left = {PORTED: PORTED, LEFT: LEFT}.get(line.outcome, "PAUSED")
-            query = imported.query
-            report.queries.append(
-                ReportedQuery(imported.name, query.id, query.original, query.suggestion, query.notes, left)
-            )
-    return report
+    return CommandImport(metastore, dry_run).run(state)
 
 
 def _importing(metastore: Metastore, query: ImportedQuery | None = None) -> Metastore:
     return Metastore(ImportingRegistry(metastore.registry, query), metastore.call)
 
 
-def _drop(metastore: Metastore, state: CommandState, *, dry_run: bool) -> Iterator[ImportLine]:
-    """Drop what an import has made and ksqlDB has not any more; readers before what they read, as far as two rounds go."""
-    for name, kind in reversed(state.gone.items()):
-        if _find_comment(metastore, kind, name) != MARK:
-            continue
-        try:
-            metastore.run_one(f"DROP {kind} {quote(name)}", dry_run=dry_run)
-        except Refusal as no:
-            yield ImportLine(kind, name, LEFT, str(no))
-        else:
-            yield ImportLine(kind, name, DROPPED)
+def _drop_one(metastore: Metastore, kind: str, name: str, *, dry_run: bool) -> ImportLine | None:
+    """Drop a source or type; None where there is none that an import has made."""
+    if _find_comment(metastore, kind, name) != MARK:
+        return None
+    try:
+        metastore.run_one(f"DROP {kind} {quote(name)}", dry_run=dry_run)
+    except Refusal as no:
+        return ImportLine(kind, name, LEFT, str(no))
+    return ImportLine(kind, name, DROPPED)
 
 
 def _take(metastore: Metastore, imported: ImportedObject, *, dry_run: bool) -> ImportLine:

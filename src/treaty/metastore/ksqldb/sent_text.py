@@ -4,11 +4,7 @@ Words without quotes are in upper case there, a backslash in a string is a backs
 """
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-from treaty.core.refusals import Invalid
-from treaty.metastore.ksqldb.statements import KEY_FORMATS, WITHOUT_SCHEMA
 
 _PART = re.compile(
     r"""(?P<comment>--[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?)
@@ -22,7 +18,6 @@ _PART = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _BLANKED = re.compile(r"[^\r\n]")
-_KEY_FORMATS_REFUSED = frozenset(WITHOUT_SCHEMA) - frozenset(KEY_FORMATS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,27 +69,3 @@ def _translate(kind: str, part: str) -> str:
             return f"`{name}`"
         case _:
             return part
-
-
-def refuse_formats(statement: SentStatement) -> None:
-    """Raise `Invalid` for a CREATE whose keys or values have a format of ksqlDB without a schema, as an import does not take it."""
-    if statement.first_word != "CREATE":
-        return
-    for name, format_ in _list_formats(statement.parts):
-        if name != "KEY_FORMAT" and format_ in WITHOUT_SCHEMA:
-            why = WITHOUT_SCHEMA[format_]
-        elif name != "VALUE_FORMAT" and format_ in _KEY_FORMATS_REFUSED:
-            why = f"its keys are {format_}, which has no schema here: write them as KAFKA, AVRO, JSON_SR or PROTOBUF"
-        else:
-            continue
-        raise Invalid.of(
-            "KSQL_FORMAT", f"{name} = '{format_}': {why}", path="/ksql", new=format_, allowed="AVRO, JSON_SR, PROTOBUF"
-        )
-
-
-def _list_formats(parts: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the properties of formats and their values in upper case."""
-    for (kind, word), (_, sign), (value_kind, value) in zip(parts, parts[1:], parts[2:], strict=False):
-        name = word.strip("'").upper() if kind in {"word", "text"} else ""
-        if name in {"FORMAT", "KEY_FORMAT", "VALUE_FORMAT"} and sign == "=" and value_kind == "text":
-            yield name, value.strip("'").upper()

@@ -1,7 +1,7 @@
 """Sources and types of ksqlDB as statements of the metastore, and queries as suggestions for Spark."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from treaty.core.column_types import ColumnTypeError, parse_column_type, print_column_type
@@ -9,18 +9,9 @@ from treaty.core.column_types.parser import TypeReader
 from treaty.core.column_types.tokens import print_text, read_quoted, split_tokens
 from treaty.core.sources import ImportedQuery
 from treaty.metastore.ksqldb.commands import TABLE, CommandState, KsqlSource
+from treaty.metastore.ksqldb.formats import KEY_FORMATS, VALUE_FORMATS, WITHOUT_SCHEMA
 from treaty.metastore.ksqldb.suggestions import list_queries, quote
 
-VALUE_FORMATS: Mapping[str, str] = {"AVRO": "AVRO", "PROTOBUF": "PROTOBUF", "JSON_SR": "JSON"}
-"""Formats of values that have a schema in the registry, by ksqlDB's name."""
-KEY_FORMATS: Mapping[str, str] = {**VALUE_FORMATS, "KAFKA": "KAFKA", "NONE": "NONE", "": "NONE"}
-WITHOUT_SCHEMA: Mapping[str, str] = {
-    "JSON": "its values are JSON without a schema: register one for the topic's values and write them as JSON_SR, or read the topic by a query",
-    "DELIMITED": "its values are DELIMITED, which has no schema: write the topic as AVRO, JSON_SR or PROTOBUF",
-    "KAFKA": "its value is a primitive of Kafka without a schema: write it as AVRO",
-    "NONE": "it has no values",
-    "PROTOBUF_NOSR": "its values are Protobuf without the registry: write it as PROTOBUF",
-}
 MARK = "from ksqlDB"
 """The comment of what an import has made; nothing else is replaced or dropped by one."""
 HEADERS = "ARRAY<STRUCT<key: STRING, value: BINARY>>"
@@ -41,7 +32,7 @@ class ImportedObject:
 
 
 def list_objects(state: CommandState) -> Iterator[ImportedObject]:
-    """Yield types and sources in the order in which they are created; plain statements come last."""
+    """Yield types and sources in the order in which they are created; statements that come to nothing are last."""
     for name, definition in state.types.items():
         try:
             printed = print_column_type(parse_column_type(definition))
@@ -53,13 +44,8 @@ def list_objects(state: CommandState) -> Iterator[ImportedObject]:
     queries = dict(list_queries(state))
     for source in state.sources.values():
         yield replace(describe_source(source), query=queries.get(source.name))
-    for statement in state.plain.values():
-        yield ImportedObject(
-            "STATEMENT",
-            statement[:60],
-            "",
-            "a plain statement of an old version: send it here yourself, and see what it says",
-        )
+    for statement, reason in state.plain.values():
+        yield ImportedObject("STATEMENT", statement[:60], reason=reason)
 
 
 def describe_source(source: KsqlSource) -> ImportedObject:
@@ -82,12 +68,12 @@ def describe_source(source: KsqlSource) -> ImportedObject:
         read = [_column(part, source.kind) for part in split_columns(source.columns)]
     except ColumnTypeError as error:
         return ImportedObject(source.kind, source.name, reason=f"its schema has what is no column: {error}")
-    columns = ", ".join(text for text, _ in read)
+    columns = f" ({', '.join(text for text, _ in read)})" if read else ""
     key = key if any(is_key for _, is_key in read) else "NONE"
     more = {"KAFKA_TOPIC": source.topic, "KEY_FORMAT": key, "VALUE_FORMAT": value, "TIMESTAMP": source.timestamp}
     words = ", ".join(f"{name} = {print_text(text)}" for name, text in more.items() if text)
     statement = (
-        f"CREATE OR REPLACE {source.kind} {quote(source.name)} ({columns}) WITH ({words}) COMMENT {print_text(MARK)}"
+        f"CREATE OR REPLACE {source.kind} {quote(source.name)}{columns} WITH ({words}) COMMENT {print_text(MARK)}"
     )
     return ImportedObject(source.kind, source.name, statement)
 

@@ -25,13 +25,14 @@ TYPES: Mapping[str, str] = {"VARCHAR": "STRING", "INTEGER": "INT", "BYTES": "BIN
 NOTES: Mapping[str, str] = {
     r"\bTOPK(?:DISTINCT)?\s*\(": "TOPK keeps several values, max_by one: it needs the column that orders them",
     r"\bPARTITION\s+BY\b": "PARTITION BY becomes the role of a column: CREATE TABLE with PRIMARY KEY, or a KEY column of a stream",
-    r"\bHAVING\b": "HAVING over groups without a window is refused: filter in a query that reads this one",
     r"\w\[\s*\d+\s*\]": "an index of an array begins with 1 in ksqlDB, and with 0 here",
     r":=": "STRUCT(a := b) is named_struct('a', b), MAP('a' := b) is map('a', b)",
     r"\bROWKEY\b": "ROWKEY is the key column by its name",
     r"\bSTRINGTOTIMESTAMP\b|\bTIMESTAMPTOSTRING\b": "a time is a TIMESTAMP here: to_timestamp and date_format stand for both functions",
 }
 """What a word in a query leaves open."""
+HAVING = "HAVING over groups without a window is refused: filter in a query that reads this one"
+"""What HAVING leaves open where groups have no window."""
 GRACE = "1 DAY"
 """How late records of a window may be in ksqlDB, where it does not say."""
 _NAME = r"(?:`(?:[^`]|``)+`|\w+)"
@@ -104,6 +105,8 @@ def suggest_body(text: str, streams: set[str]) -> SuggestedBody:
     plain = "".join(_QUOTED.split(suggestion.body)[::2])
     suggestion.notes += [note for pattern, note in NOTES.items() if re.search(pattern, plain, re.IGNORECASE)]
     _write_window(suggestion)
+    if not suggestion.has_window and re.search(r"\bHAVING\b", plain, re.IGNORECASE):
+        suggestion.notes.append(HAVING)
     _write_within(suggestion)
     suggestion.body = _outside_quotes(suggestion.body, _write_words)
     if suggestion.bounds:

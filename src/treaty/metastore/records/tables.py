@@ -70,7 +70,7 @@ def select_source(statement: SelectRowsStatement) -> Exchange[tuple[Source, Reco
     if source.connector != "delta":
         raise Invalid.of(
             "SOURCE_CONNECTOR", f"{source.name} stands over {source.connector}, and rows are read from Delta tables", path="/sql",
-            old=source.connector, allowed="PRINT name, for a topic",
+            old=source.connector, allowed="SELECT … FROM STREAM name LIMIT 10 or PRINT name, for a topic",
         )  # fmt: skip
     return source, make_selection(statement, source, types)
 

@@ -268,8 +268,13 @@ def refuse_unalterable(cursor: StatementCursor, properties: GivenProperties) -> 
     for name, (_, token) in properties.items():
         if not PROPERTIES[name].alterable:
             message = f"ALTER does not change {name}"
+            hint = (
+                "CREATE OR REPLACE; DROP of the stream of bad rows ends it"
+                if name == "BAD_ROWS"
+                else "CREATE OR REPLACE"
+            )
             allowed = tuple(word for word, known in PROPERTIES.items() if known.alterable)
-            cursor.report("PROPERTY_MISPLACED", message, token, hint="CREATE OR REPLACE", expected=allowed)
+            cursor.report("PROPERTY_MISPLACED", message, token, hint=hint, expected=allowed)
 
 
 def keep_topic_properties(cursor: StatementCursor, properties: GivenProperties) -> tuple[int, int]:

@@ -186,10 +186,7 @@ PROPERTIES: Mapping[str, SourceProperty] = {
     ),
     "TRIGGER": _property("the least time between two batches", *_DURATIONS, read=_duration, query=True, alterable=True),
     "BAD_ROWS": _property(
-        "whether rows that can't be decoded are collected in a stream NAME_bad",
-        *_BOOLEANS,
-        read=_BOOLEAN,
-        alterable=True,
+        "whether rows that can't be decoded are collected in a stream NAME_bad", *_BOOLEANS, read=_BOOLEAN
     ),
     "SINK": _property("where a query writes", "kafka", "delta", "iceberg", query=True),
     "CHECKPOINT_ROOT": _property("the folder of the checkpoints of a query", query=True),

@@ -26,6 +26,11 @@ _UNITS = {f"{unit}{plural}": number for unit, number in _MILLISECONDS.items() fo
 _LARGEST = 2**63 - 1
 _REPLACED = frozenset({"CREATE", "STREAM", "TABLE", "COMPARE"})
 _LONGEST = 1_000_000
+_NOT_EXPLAINED = frozenset({
+    "ALTER", "ASSERT", "DEFINE", "DELETE", "DESC", "DESCRIBE", "DROP", "EXPLAIN", "INSERT", "LIST", "PAUSE", "PRINT", "REFRESH",
+    "RESET", "RESUME", "ROLLBACK", "SET", "SHOW", "UNDROP", "UPDATE",
+})  # fmt: skip
+_EXPLAINED = "EXPLAIN name, EXPLAIN CREATE … AS … or EXPLAIN SELECT …; a dry run says what another statement would do"
 
 
 def read_show(cursor: StatementCursor) -> ShowStatement | ShowCreateStatement:
@@ -74,6 +79,9 @@ def read_explain(cursor: StatementCursor, settings: Pairs) -> ExplainStatement:
     if cursor.token.keyword in {"SELECT", "FROM", "WITH"} or cursor.token.text == "(":
         start, end, final = read_body(cursor)
         return ExplainStatement(body=cursor.text[start:end], final=final)
+    if cursor.token.keyword in _NOT_EXPLAINED and cursor.following.kind != "end":
+        message = f"EXPLAIN takes no {cursor.token.keyword}: it is of a query"
+        cursor.fail("SYNTAX", message, hint=_EXPLAINED, expected=("a name", "CREATE", "SELECT"))
     read_optional_kind(cursor, "QUERY", "STREAM", "TABLE")
     name = cursor.read_name("a name, CREATE or SELECT")
     cursor.need_end()

@@ -16,7 +16,7 @@ from treaty.client.kafka.consumer import ReadRange, read_records
 from treaty.core.kafka import SCHEME, KafkaCluster, KafkaSettingsError
 from treaty.core.sources import PAUSED
 from treaty.metastore.ksqldb.commands import CommandRecord, CommandState, read_backup, take_all
-from treaty.metastore.ksqldb.importer import LEFT, PORTED, UNCHANGED, ImportReport, import_state
+from treaty.metastore.ksqldb.importer import LEFT, PORTED, UNCHANGED, CommandImport, ImportReport, import_state
 from treaty.metastore.metastore import Metastore
 
 INCOMPLETE = 1
@@ -72,17 +72,18 @@ def _import_topic(
             if record is not None:
                 state.take(CommandRecord(record.offset, record.key, record.value))
                 last = record.offset
-    report = import_state(metastore, state, dry_run=dry_run)
+    command_import = CommandImport(metastore, dry_run)
+    report = command_import.run(state)
     _say(report, as_json=as_json)
     if not follow:
         return report
     screen.say(f"following {topic}; Ctrl-C stops", err=True)
     try:
-        with closing(read_records(cluster, topic, ReadRange(follow=True))) as records:
+        with closing(read_records(cluster, topic, ReadRange(follow=True, committed=True))) as records:
             for record in records:
                 if record is not None and record.offset > last:
                     state.take(CommandRecord(record.offset, record.key, record.value))
-                    before, report = report, import_state(metastore, state, dry_run=dry_run)
+                    before, report = report, command_import.run(state)
                     _say_changes(before, report, record.offset)
     except KeyboardInterrupt:
         screen.say("stopped", "yellow", err=True)
