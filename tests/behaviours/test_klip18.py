@@ -10,6 +10,7 @@ import jsonschema_rs
 import pytest
 
 from tests.laws.toy import Bench
+from tests.planning import SelectPlanner
 from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core import requests as q
@@ -29,17 +30,20 @@ from treaty.core.refusals import (
 )
 from treaty.core.registry import CallOptions
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourceRead
+from treaty.core.state.metastore.keys import SourceKey
+from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.portable import row_schemas
 from treaty.core.state.rows import decode_row, encode_row, make_row
 from treaty.core.state.state_tables import TABLES
 from treaty.log.urls import list_log_topics
+from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.execution.results import InvalidStatementError
-from treaty.metastore.metastore import Metastore
 from treaty.wire.peer.errors import encode_error
 
 COLUMNS = (SourceColumn("k", "STRING", nullable=False, role="key"), SourceColumn("v", "INT"))
 STREAM = "CREATE STREAM {0} (k STRING KEY, v INT) WITH (KAFKA_TOPIC = '{0}', VALUE_FORMAT = 'AVRO')"
 THREADS = 64
+RESERVED = ["_schemas", "_schema_encoders", "__consumer_offsets", "_confluent-ksql-default__command_topic"]
 
 
 @pytest.fixture
@@ -302,9 +306,7 @@ def test_r44_a_later_version_changes_no_column(one: Connection) -> None:
     assert metastore.run("DESCRIBE t")[0].rows == before
 
 
-@pytest.mark.parametrize(
-    "topic", ["the-log", "_schemas", "_schema_encoders", "__consumer_offsets", "_confluent-ksql-default__command_topic"]
-)
+@pytest.mark.parametrize("topic", ["the-log", *RESERVED])
 def test_r46_no_source_stands_over_the_topic_of_a_log(topic: str) -> None:
     bench = Bench()
     request = m.CreateSource(definition("t", place=topic))
@@ -312,6 +314,50 @@ def test_r46_no_source_stands_over_the_topic_of_a_log(topic: str) -> None:
     assert isinstance(refusal, InvalidSource)
     assert (refusal.reason.rule, refusal.reason.path) == ("TOPIC_RESERVED", "/definition/place")
     assert list_log_topics("kafka://127.0.0.1:9092/the-log?writers=owner") == ("the-log",)
+
+
+@pytest.mark.parametrize("topic", ["the-log", *RESERVED])
+def test_r46_no_query_writes_to_the_topic_of_a_log(topic: str) -> None:
+    """As the sink of a new query, and of one that is there: of both the topic is a place that the law looks at."""
+    bench = Bench()
+    bench.do(m.CreateSource(definition("t")))
+    read = bench.tables.get(SOURCE, SourceKey("t"))
+    assert read is not None
+    bench.do(m.CreateSource(definition("out", read)))
+    for request in (
+        m.CreateSource(definition("sink", read, place=topic)),
+        m.CreateSource(definition("out", read, place=topic), replace=True),
+    ):
+        refusal = decide(bench.tables, Command(request, "c", 1_000, log_topics=("the-log",)), bench.engine)
+        assert isinstance(refusal, InvalidSource)
+        assert (refusal.reason.rule, refusal.reason.new) == ("TOPIC_RESERVED", topic)
+
+
+@pytest.mark.parametrize(
+    ("sink", "rule"),
+    [
+        *((f"CREATE STREAM sink WITH (KAFKA_TOPIC = '{topic}')", "TOPIC_RESERVED") for topic in RESERVED),
+        ("CREATE STREAM _schemas", "TOPIC_RESERVED"),
+        ("CREATE STREAM sink WITH (KAFKA_TOPIC = 'taken')", "SINK_TAKEN"),
+        ("CREATE STREAM sink WITH (KAFKA_TOPIC = 't')", "SINK_TAKEN"),
+        ("CREATE STREAM sink WITH (KAFKA_TOPIC = 'other')", "COLUMN_CLASH"),
+        ("CREATE STREAM sink WITH (KAFKA_TOPIC = 'free')", ""),
+    ],
+)
+def test_r46_the_topic_of_a_querys_sink_is_free_and_fits(one: Connection, sink: str, rule: str) -> None:
+    """A topic of a log, one where another source is, and one whose subject does not take the rows are refused, and nothing is written."""
+    metastore = Metastore(one.registry, planning=PlanningOptions(SelectPlanner()))
+    metastore.run(f"{STREAM.format('t')}; {STREAM.format('taken')}")
+    one.register("other-value", '{"type":"record","name":"R","fields":[{"name":"v","type":"string"}]}')
+    before = (names(one), one.subjects(), one.version("other-value").number)
+    outcome = metastore.run_script(f"{sink} AS SELECT k, v FROM STREAM t")
+    if rule:
+        assert isinstance(outcome.error, Refusal)
+        assert outcome.error.reason.rule == rule, outcome.error
+        assert (names(one), one.subjects(), one.version("other-value").number) == before
+    else:
+        assert outcome.error is None
+        assert describe(one, "sink").place == "free"
 
 
 def test_r47_if_not_exists_writes_nothing_the_second_time(one: Connection) -> None:
