@@ -62,6 +62,6 @@ def test_no_two_rooms_share_a_layer_by_mistake() -> None:
     named = [name.strip(" ()") for layer in layers for name in layer.split("|")]
 
     assert CONTRACTS["rooms"]["exhaustive"] is True
-    assert len(named) == len(set(named)) == 17
+    assert len(named) == len(set(named)) == 18
     assert named[0] == "cli"
-    assert named[-3:] == ["core", "names", "distribution"]
+    assert named[-4:] == ["core", "names", "light_dataclass", "distribution"]

@@ -4,7 +4,7 @@
 
 import base64
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from urllib.parse import quote_plus, urlencode, urlsplit
 
@@ -22,6 +22,7 @@ from treaty.client.effects import (
     expect_response,
 )
 from treaty.core.refusals import Unauthenticated, Unavailable
+from treaty.light_dataclass import dataclass
 
 FRESH = 0.8
 """The fraction of an OAuth token's lifetime after which a new one is requested."""

@@ -1,9 +1,10 @@
 """Effects: values that the sans-I/O protocol yields, and that a synchronous or asynchronous registry executes."""
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
+from treaty.light_dataclass import dataclass
 from treaty.wire.http_response import HttpResponse
 
 A = TypeVar("A")

@@ -1,13 +1,14 @@
 """Settings of an HTTP client: URLs, time-outs, retries and credentials."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from treaty.client.credentials import Credentials, basic, bearer, bearer_file
 from treaty.core.schema import Pairs
+from treaty.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     import ssl

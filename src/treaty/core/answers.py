@@ -1,10 +1,11 @@
 """The answers of a registry, one frozen class each."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from treaty.core.finding import Finding
 from treaty.core.policy import Level
 from treaty.core.schema import Metadata, Pairs, Reference, RuleSet, TaggedPath
+from treaty.light_dataclass import dataclass
 
 TOPIC = "topic"
 """The resource type of topics in requests of clients."""

@@ -1,7 +1,7 @@
 """The input and the results of a decision."""
 
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeVar
 
 from treaty.core.access.rights import Access
@@ -12,6 +12,7 @@ from treaty.core.state.rows import Row
 from treaty.core.state.state_tables import TABLES, OutcomeKey
 from treaty.core.state.table import Key
 from treaty.core.state.view import View
+from treaty.light_dataclass import dataclass
 
 A = TypeVar("A")
 R = TypeVar("R", bound=Request[Any], covariant=True)

@@ -1,7 +1,8 @@
 """Findings about two schemas, faults of one, and their messages in the form of Confluent's registry."""
 
 import re
-from dataclasses import dataclass
+
+from treaty.light_dataclass import dataclass
 
 OLD_TEXT_LENGTH = 10_240
 """The most characters of the old schema in a message."""

@@ -4,10 +4,11 @@ which is not imported here.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from treaty.core.schema import Pairs
+from treaty.light_dataclass import dataclass
 
 SCHEME = "kafka://"
 PORT = 9092

@@ -6,8 +6,9 @@ beside the level: a name, with parameters in parentheses, such as ``documentatio
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
+
+from treaty.light_dataclass import dataclass
 
 DEFAULT_LEVEL = "BACKWARD"
 STRICTNESS = ("STRICT", "LENIENT", "LOGICAL")

@@ -20,11 +20,12 @@ RegistryError
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Self
 
 from treaty.core.finding import Diagnostic, Finding, shorten_text
 from treaty.core.limits import ERROR_CHARACTERS, FINDINGS_CHARACTERS, NAME_LENGTH
+from treaty.light_dataclass import dataclass
 
 
 class RegistryError(Exception):

@@ -4,7 +4,6 @@ a call; and exchanges, which are several requests with one result.
 
 import inspect
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from treaty.core.access.rights import Access
@@ -12,6 +11,7 @@ from treaty.core.limits import COMMAND_ID
 from treaty.core.refusals import Invalid, RegistryError
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
+from treaty.light_dataclass import dataclass
 
 A = TypeVar("A")
 

@@ -4,7 +4,6 @@ Commands change the state, queries do not; `decide` decides both. Dialects build
 send them over HTTP, nodes decide them.
 """
 
-from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from treaty.core.answers import (
@@ -31,6 +30,7 @@ from treaty.core.limits import COUNTER, SETTINGS_PAGE
 from treaty.core.names import Subject
 from treaty.core.policy import Level
 from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, TaggedPath
+from treaty.light_dataclass import dataclass
 
 A = TypeVar("A", covariant=True)
 

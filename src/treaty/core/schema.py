@@ -2,10 +2,10 @@
 
 import base64
 import binascii
-from dataclasses import dataclass
 
 from treaty.core.limits import REFERENCES, SCHEMA_BYTES
 from treaty.core.refusals import TooLarge
+from treaty.light_dataclass import dataclass
 
 SEALED = "treaty-sealed:"
 """Prefix of an encrypted metadata value, before the id of the key and the encrypted bytes."""

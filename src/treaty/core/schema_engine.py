@@ -6,7 +6,7 @@ The node then gets the answer, for large schemas from a process pool, and decide
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from treaty.core.access.rights import Access
@@ -15,6 +15,7 @@ from treaty.core.large_texts import refuse_large_text
 from treaty.core.limits import SEARCH_PAGE
 from treaty.core.messages.search import FacetCount, SearchHit, SearchTerm
 from treaty.core.schema import Pairs, TaggedPath
+from treaty.light_dataclass import dataclass
 
 # -------------------------------------------------------------------------------------------------- resolved schemas
 

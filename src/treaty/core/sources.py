@@ -1,8 +1,7 @@
 """The values of rows of the metastore: sources, types, topics, runners, and what belongs to them (KLIP-18)."""
 
-from dataclasses import dataclass
-
 from treaty.core.schema import Pairs
+from treaty.light_dataclass import dataclass
 
 Extra = tuple[tuple[str, str], ...]
 """Members that this version of Treaty does not know: name and JSON text. They are kept."""

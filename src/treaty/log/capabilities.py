@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
 from treaty.core.state.commit import START, Position
 from treaty.core.state.rows import EncodedRow
+from treaty.light_dataclass import dataclass
 from treaty.log.log import Log
 
 T = TypeVar("T")

@@ -1,12 +1,12 @@
 """`Log`: the interface of all log backends."""
 
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
 from treaty.core.state.commit import Append, Position
 from treaty.core.state.rows import EncodedRow
+from treaty.light_dataclass import dataclass
 
 
 class AppendResult(Enum):

@@ -1,7 +1,6 @@
 """Opens the log of a URL."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePosixPath
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -9,6 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from treaty.core.kafka import KafkaSettingsError
 from treaty.core.schema import Pairs
 from treaty.distribution import install_command
+from treaty.light_dataclass import dataclass
 from treaty.log.log import Log
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from treaty.core.state.overlay import Overlay
 from treaty.core.state.rows import EncodedRow, Row, encode_row
 from treaty.core.state.state_tables import OUTCOME
 from treaty.core.state.view import Tables, View
+from treaty.light_dataclass import dataclass
 from treaty.node.follower import Follower
 from treaty.node.large_work import RunLargeWork
 from treaty.node.queued_command import DecisionResult, QueuedCommand, SequenceExceededError

@@ -9,7 +9,7 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from treaty.core.state.table import E, Index, K, Key, Table, V
 from treaty.core.state.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
 from treaty.core.state.view import View
 from treaty.distribution import install_command
+from treaty.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV

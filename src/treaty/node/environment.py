@@ -1,13 +1,12 @@
 """The environment of a node as a value: clocks, randomness, sleep."""
 
 import asyncio
-import ctypes
 import os
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
+from treaty.light_dataclass import dataclass
 from treaty.node.large_work import RunLargeWork, run_here, run_on_thread
 
 
@@ -36,4 +35,6 @@ def trim_memory() -> None:
     any thread.
     """
     with suppress(AttributeError, OSError, TypeError):
+        import ctypes  # noqa: PLC0415 (once in the life of a server)
+
         ctypes.CDLL(None).malloc_trim(0)

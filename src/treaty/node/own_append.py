@@ -1,10 +1,10 @@
 """`OwnAppend`: what a node knows of its append in flight, so that it need not work it out again from the log."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from treaty.core.state.commit import Append, Position
 from treaty.core.state.rows import DecodedRow, EncodedRow, Row
+from treaty.light_dataclass import dataclass
 from treaty.log.log import LogDelta
 
 

@@ -5,12 +5,13 @@ abandoned work is stopped.
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from treaty.core.limits import POOL_BYTES, POOL_BYTES_EACH, POOL_DECISIONS, POOL_DECISIONS_EACH
 from treaty.core.refusals import Unavailable
 from treaty.core.schema_engine import Answer, Question
+from treaty.light_dataclass import dataclass
 
 N = TypeVar("N", bound=Hashable)
 

@@ -13,7 +13,7 @@
 
 import asyncio
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, TypeVar
 
 from treaty.core.command import Command, Decision
@@ -23,6 +23,7 @@ from treaty.core.registry import Reply
 from treaty.core.state.commit import Position, PositionToken
 from treaty.core.state.state_tables import OUTCOME
 from treaty.core.state.view import Tables
+from treaty.light_dataclass import dataclass
 from treaty.node.schema_service import SchemaSession
 from treaty.wire.peer.message import ForwardedCommand
 

@@ -7,7 +7,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from treaty.core.finding import Diagnostic, ExplainedDifference, Finding
 from treaty.core.limits import (
@@ -47,6 +47,7 @@ from treaty.core.schema_engine import (
 )
 from treaty.formats.budget import StepBudget, StepsError, use_budget
 from treaty.formats.model_cache import count_characters as reach
+from treaty.light_dataclass import dataclass
 from treaty.node.installed_formats import PROCESSES, THREAD, InstalledFormats
 from treaty.node.question_queue import AnswerQuestion, QuestionQueue, QuestionSource
 

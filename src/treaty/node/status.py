@@ -1,7 +1,6 @@
 """The status of a node: counters and facts, and the lines that the log of a server gets when it changes."""
 
 import logging
-from dataclasses import dataclass
 from typing import Any
 
 from treaty.core.command import Decision
@@ -9,6 +8,7 @@ from treaty.core.names import DEFAULT_CONTEXT
 from treaty.core.refusals import OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.state.state_tables import CONTEXT, SCHEMA, SUBJECT, VERSION, ContextKey
 from treaty.core.state.view import Tables
+from treaty.light_dataclass import dataclass
 
 log = logging.getLogger("treaty.node")
 

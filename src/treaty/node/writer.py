@@ -1,7 +1,6 @@
 """The writer: has one append in flight, decided on the current tables; commands are answered when it is durable."""
 
 import logging
-from dataclasses import dataclass
 from functools import partial
 
 from treaty.core.limits import CHAIN_COMMITS, LOOP_BYTES, QUEUE
@@ -9,6 +8,7 @@ from treaty.core.state.codec import dumps_in_steps
 from treaty.core.state.commit import START, Append, Commit, Position, make_append
 from treaty.core.state.root import roots_with
 from treaty.core.state.state_tables import OUTCOME
+from treaty.light_dataclass import dataclass
 from treaty.log.log import AppendResult, Leader, Log, LogDamagedError, LogUnavailableError
 from treaty.node.batch import (
     CommitBatch,

@@ -1,7 +1,8 @@
 """`HttpResponse`: an HTTP answer as a value; and headers of every dialect."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from treaty.light_dataclass import dataclass
 
 COMMAND = "Treaty-Command"
 """Id of a command; sent again with the same id it is the same command."""

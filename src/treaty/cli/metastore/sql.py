@@ -1,9 +1,9 @@
 """`treaty sql`: statements of the metastore, from the command line, a file, standard input, or typed one after the other."""
 
+import gc
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -37,7 +37,11 @@ from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.options import parse_pairs
 from treaty.cli.terminal.source import read_text
 from treaty.client.kafka.offsets import StartOffset
+from treaty.light_dataclass import dataclass
 from treaty.wire.statements import StatementResultBody
+
+LOADED_OBJECTS = 100_000
+"""New objects after which garbage is looked for: most of what a statement makes is what is loaded for it, which stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,7 @@ def command(
       treaty sql --rows-as arrow -e "SELECT * FROM TABLE delays" > delays.arrows
       treaty sql --planner local --files /data -f replace.sql
     """  # noqa: D301 - click wants the control character
+    gc.set_threshold(LOADED_OBJECTS)
     atomic, planner = bool(_read_kept("atomic")), read_planner_choice()
     settings = SqlOptions(dict(parse_pairs(variables)), dry_run, yes, as_json=as_json, atomic=atomic, planner=planner)
     scripts = [*texts, *(read_text(path, "REQUEST_BYTES") for path in paths)]

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -11,6 +10,7 @@ import click
 
 from treaty.cli.terminal.errors import ReportedError
 from treaty.core import limits
+from treaty.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from treaty.formats.format import Format

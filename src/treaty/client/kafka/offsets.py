@@ -1,7 +1,8 @@
 """Where the read of a topic begins. It is apart from the reader, so that options of commands need no client of Kafka."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from treaty.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

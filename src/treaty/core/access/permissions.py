@@ -1,7 +1,6 @@
 """Permissions on resources of a kind and name, and the needs that several requests share. They do not depend on the state."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from treaty.core import requests as q
@@ -9,6 +8,7 @@ from treaty.core.access.rights import PATH_PREFIX, Access, Permission, TopicPart
 from treaty.core.answers import Resource
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.refusals import Forbidden
+from treaty.light_dataclass import dataclass
 
 N = TypeVar("N")
 

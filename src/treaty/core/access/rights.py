@@ -6,12 +6,13 @@ A principal is ``user:alice`` (password), ``token:alice`` (bearer token), ``cert
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
 
 from treaty.core.limits import CREDENTIALS_KNOWN, RIGHTS_KNOWN
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
+from treaty.light_dataclass import dataclass
 
 Permission = Literal[
     "read",

@@ -1,7 +1,8 @@
 """The types of columns in SQL as a tree of frozen values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from treaty.light_dataclass import dataclass
 
 SQL_SCALARS: Mapping[str, str] = {
     "BOOLEAN": "true or false",

@@ -1,7 +1,7 @@
 """`Operation`: the declaration of one kind of request, and what several declarations share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from treaty.core.access import permissions
@@ -10,6 +10,7 @@ from treaty.core.names import Subject
 from treaty.core.requests import Request
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.view import View
+from treaty.light_dataclass import dataclass
 
 R = TypeVar("R", bound=Request[Any])
 A = TypeVar("A")

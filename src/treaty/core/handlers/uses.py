@@ -6,7 +6,7 @@ subject of the same name is another generation, which has counters of its own.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import merge
 from itertools import chain
 from typing import Any, Literal
@@ -26,6 +26,7 @@ from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.table import Key
 from treaty.core.state.values import Version
 from treaty.core.state.view import View, subject_span
+from treaty.light_dataclass import dataclass
 
 Effect = Literal["refuses", "goes along", "keeps alive", "needs force", "warns"]
 """What a user does to what it needs: it refuses that it goes, goes along, keeps it alive, lets it go by force alone, or

@@ -1,7 +1,8 @@
 """The assessment of a change of a source: what it does to its query, to those who read it, and to its schema."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from treaty.light_dataclass import dataclass
 
 ChangeKind = Literal["new", "same", "compatible", "source change", "stateful change"]
 """What a new definition is to the one that is there.

@@ -1,7 +1,6 @@
 """Sources and types of the metastore: requests and answers (KLIP-18)."""
 
 import hashlib
-from dataclasses import dataclass
 from typing import Literal
 
 from treaty.core.limits import SOURCES_PAGE
@@ -9,6 +8,7 @@ from treaty.core.messages.assessments import ChangeAssessment
 from treaty.core.requests import Register, Request
 from treaty.core.schema import Pairs
 from treaty.core.sources import ImportedQuery, QueryPlan, Source, SourceColumn, SourcePart, StoredType
+from treaty.light_dataclass import dataclass
 
 # -------------------------------------------------------------------------------------------------------- values
 

@@ -5,11 +5,10 @@ A version has its ordinal, Confluent's number, and further names by id schemes. 
 ordinal + 1 (AVRO-1124, "id generation"), and holds in every subject.
 """
 
-from dataclasses import dataclass
-
 from treaty.core.answers import VersionFound
 from treaty.core.names import Subject
 from treaty.core.requests import LATEST, Request, Selector
+from treaty.light_dataclass import dataclass
 
 SEQUENCE = "sequence"
 """The id scheme that counts the versions of a subject from 1 on."""

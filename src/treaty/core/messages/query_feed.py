@@ -1,10 +1,9 @@
 """The feed of queries: what runners and those who watch queries ask, and wait for."""
 
-from dataclasses import dataclass
-
 from treaty.core.limits import SOURCES_PAGE
 from treaty.core.requests import Request
 from treaty.core.sources import Source
+from treaty.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

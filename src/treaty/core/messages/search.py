@@ -5,11 +5,11 @@ server answers it; it is a copy that may be some seconds old.
 """
 
 import re
-from dataclasses import dataclass
 
 from treaty.core.limits import NAME_LENGTH, SEARCH_PAGE, SEARCH_TERMS
 from treaty.core.refusals import Invalid
 from treaty.core.requests import Request
+from treaty.light_dataclass import dataclass
 
 TERMS = {
     "field": "the name or path of a field; * stands for any characters",

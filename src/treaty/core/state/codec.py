@@ -11,12 +11,13 @@ in.
 import json
 import types
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from treaty.core.schema import decode_base64, encode_base64
+from treaty.light_dataclass import dataclass
 
 V = TypeVar("V")
 Json = Any

@@ -4,12 +4,13 @@ import hashlib
 import json
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from treaty.core.state.codec import dumps
 from treaty.core.state.rows import EncodedRow
 from treaty.core.state.state_tables import UNROOTED
+from treaty.light_dataclass import dataclass
 
 MAGIC = b"TRTY"
 ENVELOPE_FORMAT = 1

@@ -7,7 +7,7 @@ shown in the status (quarantine), and makes the node read-only.
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from treaty.core.refusals import Unavailable
@@ -15,6 +15,7 @@ from treaty.core.state.codec import DecodeError, decode, dumps, encode
 from treaty.core.state.state_tables import TABLES, UNROOTED
 from treaty.core.state.table import K, Key, Table, V
 from treaty.core.state.values import StoredValue
+from treaty.light_dataclass import dataclass
 
 ROW_FORMAT = 1
 """The newest row format that this version of Treaty understands."""

@@ -1,11 +1,12 @@
 """`Table` and `Index`: a state table as a value, of which the types of its rows, its indexes and its counts follow."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import itemgetter
 from typing import Any, Generic, TypeVar, get_type_hints
 
 from treaty.core.state.values import StoredValue
+from treaty.light_dataclass import dataclass
 
 Key = tuple[str | int, ...]
 """A key of a row or an entry of an index. Keys of a table are named tuples, equal to bare ones of the same parts."""

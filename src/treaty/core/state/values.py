@@ -1,12 +1,13 @@
 """The values of rows: one frozen class per state table."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from treaty.core.answers import ForcedRegistration
 from treaty.core.policy import NONE, Level, VersionRange
 from treaty.core.schema import Metadata, Pairs, RuleSet
 from treaty.core.sources import Assignment, DroppedSource, PlanningJob, Runner, Source, StoredType, Topic, TopicLease
+from treaty.light_dataclass import dataclass
 
 Extra = tuple[tuple[str, str], ...]
 """Members that this version of Treaty does not know: name and JSON text. They are kept."""

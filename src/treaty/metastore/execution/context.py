@@ -1,10 +1,10 @@
 """What a statement is carried out with: its text, what its source must be, and who plans queries."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treaty.core.limits import PLANNING_SECONDS
 from treaty.core.messages.metastore import ExpectedSource
+from treaty.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from treaty.metastore.compared_results import QueryComparer

@@ -1,11 +1,11 @@
 """Results of statements, and the errors of a script."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from html import escape
+from dataclasses import field
 from typing import Any
 
 from treaty.core.refusals import Invalid, Reason, RegistryError
+from treaty.light_dataclass import dataclass
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
 from treaty.wire.statements import DiagnosticBody, FailedStatementBody, StatementResultBody
 
@@ -47,10 +47,10 @@ class StatementResult:
 
     def _repr_html_(self) -> str:
         """Return the message and the rows for a notebook."""
-        message = f"<p>{escape(self.message)}</p>" if self.message else ""
+        message = f"<p>{_escape(self.message)}</p>" if self.message else ""
         if not self.columns:
             return message
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        head = "".join(f"<th>{_escape(name)}</th>" for name in self.columns)
         body = "".join(
             f"<tr>{''.join(f'<td>{_cell_html(cell)}</td>' for cell in row)}</tr>" for row in self.rows[:NOTEBOOK_ROWS]
         )
@@ -59,10 +59,16 @@ class StatementResult:
         return f"{message}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
 
+def _escape(text: str) -> str:
+    from html import escape  # noqa: PLC0415 (its entities are large, and notebooks alone show pages)
+
+    return escape(text)
+
+
 def _cell_html(cell: Cell) -> str:
     if cell is None:
         return ""
-    return escape(str(cell).lower() if isinstance(cell, bool) else str(cell))
+    return _escape(str(cell).lower() if isinstance(cell, bool) else str(cell))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from treaty.core.requests import Request
 from treaty.core.sources import Source
+from treaty.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from treaty.client.kafka.producer import OutgoingRecord

@@ -3,8 +3,9 @@
 import re
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
+
+from treaty.light_dataclass import dataclass
 
 ERROR, WARNING = "error", "warning"
 _LINE_END = re.compile(r"\r\n?+|\n")

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from treaty.core.limits import DROP_GRACE, NAME_LENGTH
 from treaty.core.schema import Pairs
+from treaty.light_dataclass import dataclass
 
 ReadValue = Callable[[str], str | None]
 """From a value as written to the canonical one; None for a value that is not allowed."""

@@ -4,10 +4,11 @@ import gc
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from treaty.core.column_types.tokens import SqlToken, split_tokens
 from treaty.core.limits import SCRIPT_BYTES, SCRIPT_DIAGNOSTICS, SCRIPT_STATEMENTS, STATEMENT_BYTES
+from treaty.light_dataclass import dataclass
 from treaty.metastore.sql.changes import (
     read_alter,
     read_define,

@@ -3,10 +3,9 @@
 A `kind` of a source is STREAM or TABLE, or empty where the statement says neither. Names are spelled as there. Members at their default were not there.
 """
 
-from dataclasses import dataclass
-
 from treaty.core.column_types import SqlType
 from treaty.core.schema import Pairs
+from treaty.light_dataclass import dataclass
 from treaty.metastore.sql.values import ColumnCondition, ComparedRange, HeadColumn, OrderTerm, SqlLiteral
 
 

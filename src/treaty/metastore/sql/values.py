@@ -1,10 +1,10 @@
 """What statements of the metastore consist of, as frozen values: columns of heads, literals and conditions."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 
 from treaty.core.column_types import SqlType
+from treaty.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from treaty.core.column_types.tokens import SqlToken, split_tokens
 from treaty.core.limits import SCRIPT_DIAGNOSTICS, STATEMENT_BYTES
+from treaty.light_dataclass import dataclass
 from treaty.metastore.sql.diagnostics import StatementError, nearest_word
 
 _VARIABLE = re.compile(r"(\$++)\{(?:([A-Za-z_][A-Za-z0-9_]*+)(\}))?+")

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import tempfile
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from functools import partial
@@ -126,7 +125,9 @@ class StateFileManager:
     async def _unfolded(self, source: StateFileStore) -> "StateFile | None":
         """The snapshot as a file: where the state file is, for those who may write it, else a file without a name."""
         target = self.path if self._write is not None or self._waits else None
-        near = target or Path(tempfile.gettempdir(), "treaty" if self.path is None else self.path.name)
+        from tempfile import gettempdir  # noqa: PLC0415 (random numbers and more come with it)
+
+        near = target or Path(gettempdir(), "treaty" if self.path is None else self.path.name)
         half = near.with_name(f"{near.name}.{os.getpid()}.fold")
         try:
             file = _open(half) if await source.read_state_file(half, _kind()) else None

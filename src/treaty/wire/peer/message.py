@@ -1,6 +1,6 @@
 """Forwarded commands, replies, and the path and headers of both."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from treaty.core.command import Command
@@ -8,6 +8,7 @@ from treaty.core.refusals import RegistryError
 from treaty.core.registry import Reply
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
+from treaty.light_dataclass import dataclass
 
 PATH = "/treaty/peer/commands"
 SECRET = "Treaty-Peer-Secret"  # noqa: S105 (the name of a header)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +13,7 @@ import click
 from treaty.cli.metastore.statement_session import ConfirmDrop, StatementSession
 from treaty.cli.metastore.wait_notice import READS
 from treaty.client.kafka.offsets import StartOffset
+from treaty.light_dataclass import dataclass
 from treaty.wire.statements import StatementResultBody
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@ lookup digest.
 """
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from treaty.core.finding import Diagnostic
 from treaty.core.handlers.drafts.version_identity import NORMALISED, VersionRules, is_opaque, type_in
@@ -27,6 +27,7 @@ from treaty.core.schema_engine import (
 )
 from treaty.core.state.values import Schema, StoredReference
 from treaty.core.state.view import View
+from treaty.light_dataclass import dataclass
 
 
 class UnansweredError(Exception):

@@ -6,7 +6,7 @@ same; one schema may be versions of several types.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from treaty.core.answers import Config
 from treaty.core.handlers.settings import policy_of
@@ -21,6 +21,7 @@ from treaty.core.schema_engine import ParsedSchema, SchemaEngine
 from treaty.core.state.state_tables import SUBJECT, VERSION, VERSION_BY_IDENTITY
 from treaty.core.state.values import PolicyValue
 from treaty.core.state.view import View
+from treaty.light_dataclass import dataclass
 
 CANONICAL, NORMALISED, EXACT = "canonical", "normalised", "exact"
 """Identities of subjects."""

@@ -4,7 +4,7 @@ RESTRICT, CASCADE, dry runs, DESCRIBE and SHOW DEPENDENCIES all walk it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from treaty.core import limits
@@ -16,6 +16,7 @@ from treaty.core.state.metastore.tables import SOURCE, TYPE
 from treaty.core.state.state_tables import AnyTable
 from treaty.core.state.table import Key
 from treaty.core.state.view import View
+from treaty.light_dataclass import dataclass
 
 NEEDS: tuple[Effect, ...] = ("refuses", "goes along")
 """Effects of users that can't stay as they are when what they need goes."""

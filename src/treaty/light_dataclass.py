@@ -1,0 +1,148 @@
+"""`dataclass` for frozen values with slots, which costs a fifth of the standard library's when a module is loaded.
+
+The standard library compiles six methods for each class. A command loads some 300 classes and makes instances of a third of them, and that
+compiling was a third of its start. Here methods are functions that all classes share, and ``__init__`` is compiled when the first instance
+is made. In all else the classes are those of `dataclasses`: `fields`, `replace`, `match`, pickles and errors are the same.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+Method = Callable[..., Any]
+
+
+def _dataclass(
+    cls: type | None = None, /, *, frozen: bool = False, slots: bool = False, eq: bool = True, **options: Any
+) -> Any:
+    """Make a class a dataclass as `dataclasses.dataclass` does, which makes all but frozen values with slots and without such a base."""
+
+    def make(target: type) -> type:
+        is_light = frozen and slots and not options
+        if not is_light or any(dataclasses.is_dataclass(base) for base in target.__mro__[1:]):
+            return dataclasses.dataclass(frozen=frozen, slots=slots, eq=eq, **options)(target)
+        return _make_value(target, eq=eq)
+
+    return make if cls is None else make(cls)
+
+
+def _make_value(target: type, *, eq: bool) -> type:
+    cls: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(target)
+    params = cls.__dataclass_params__
+    params.init = params.repr = params.frozen = True
+    params.eq = eq
+    methods = {"__setattr__": _set, "__delattr__": _delete, "__getstate__": _get_state, "__setstate__": _set_state}
+    methods["__init__"] = _first_init(cls)
+    cls.__signature__ = _SIGNATURE
+    methods |= {"__repr__": _repr} if "__repr__" not in cls.__dict__ else {}
+    methods |= _comparisons(cls) if eq else {}
+    for name, method in methods.items():
+        setattr(cls, name, method)
+    return cls  # type: ignore[no-any-return]  # the class that came, with slots
+
+
+def _comparisons(cls: Any) -> dict[str, Method]:
+    """Return ``__eq__`` and ``__hash__``, but for what the class itself defines."""
+    names = tuple(one.name for one in fields(cls) if one.compare)
+    read: Method = attrgetter(*names) if len(names) > 1 else _reader(*names)
+
+    def equal(self: object, other: object) -> Any:
+        return read(self) == read(other) if other.__class__ is self.__class__ else NotImplemented
+
+    def digest(self: object) -> int:
+        return hash(read(self))
+
+    own = cls.__dict__
+    methods: dict[str, Method] = {} if "__eq__" in own else {"__eq__": equal}
+    return methods if own.get("__hash__") is not None else {**methods, "__hash__": digest}
+
+
+def _reader(name: str = "") -> Method:
+    """Return what reads the values of a class with one field, or without, as a tuple."""
+    return (lambda value: (getattr(value, name),)) if name else lambda _: ()
+
+
+def _first_init(cls: Any) -> Method:
+    """Return an ``__init__`` that compiles that of the class, puts it into its own place, and calls it."""
+
+    def init(self: object, *values: Any, **named: Any) -> None:
+        cls.__init__ = method = _compile_init(cls)
+        method(self, *values, **named)
+
+    return init
+
+
+class _Signature:
+    """What `inspect.signature` says of a class: that of an ``__init__`` that is compiled for it."""
+
+    def __get__(self, _: object, cls: Any) -> Any:
+        import inspect  # noqa: PLC0415 (large, and asked by people and documentation)
+
+        owner = next(one for one in cls.__mro__ if "__init__" in one.__dict__)
+        method = _compile_init(owner) if owner.__dict__.get("__signature__") is self else owner.__init__
+        signature = inspect.signature(method)
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+_SIGNATURE = _Signature()
+
+
+def _compile_init(cls: Any) -> Method:
+    words, lines = ["self"], list[str]()
+    names: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": MISSING}
+    for one in sorted(fields(cls), key=lambda field: bool(field.kw_only)):
+        if one.kw_only and one.init and "*" not in words:
+            words.append("*")
+        value = _read_argument(one, words, names)
+        if value:
+            lines.append(f" _set(self, {one.name!r}, {value})")
+    lines += [" self.__post_init__()"] if hasattr(cls, "__post_init__") else []
+    exec(f"def __init__({', '.join(words)}):\n" + ("\n".join(lines) or " pass"), names)  # noqa: S102 (as `dataclasses` does)
+    method: Method = names["__init__"]
+    method.__qualname__ = f"{cls.__qualname__}.__init__"
+    method.__annotations__ = {**{one.name: one.type for one in fields(cls) if one.init}, "return": None}
+    return method
+
+
+def _read_argument(one: Field[Any], words: list[str], names: dict[str, Any]) -> str:
+    """Add the parameter of a field to `words`, and what it needs to `names`; return the expression of its value, empty without one."""
+    if one.default is not MISSING:
+        names[f"_default_{one.name}"] = one.default
+        words += [f"{one.name}=_default_{one.name}"] if one.init else []
+        return one.name if one.init else f"_default_{one.name}"
+    if one.default_factory is not MISSING:
+        names[f"_make_{one.name}"] = one.default_factory
+        words += [f"{one.name}=_MISSING"] if one.init else []
+        return f"_make_{one.name}()" + (f" if {one.name} is _MISSING else {one.name}" if one.init else "")
+    words += [one.name] if one.init else []
+    return one.name if one.init else ""
+
+
+def _set(_: object, name: str, __: object) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _delete(_: object, name: str) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _repr(self: Any) -> str:
+    shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
+    return f"{self.__class__.__qualname__}({shown})"
+
+
+def _get_state(self: Any) -> list[Any]:
+    return [getattr(self, one.name) for one in fields(self)]
+
+
+def _set_state(self: Any, state: list[Any]) -> None:
+    for one, value in zip(fields(self), state, strict=True):
+        object.__setattr__(self, one.name, value)
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass  # noqa: PLC0414 (for checkers it is the standard library's)
+else:
+    dataclass = _dataclass

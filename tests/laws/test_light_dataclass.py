@@ -1,0 +1,203 @@
+"""Light dataclasses are those of the standard library in all but the cost of their making."""
+
+import copy
+import dataclasses
+import inspect
+import pickle
+import sys
+from collections.abc import Callable
+from dataclasses import field
+from functools import partial
+from types import FrameType
+from typing import Any, ClassVar
+
+import pytest
+
+from treaty.light_dataclass import dataclass as light
+
+Maker = Callable[..., Any]
+STANDARD: Maker = dataclasses.dataclass
+LIGHT: Maker = light
+
+
+def make_classes(dataclass: Maker) -> list[Any]:
+    @dataclass(frozen=True, slots=True)
+    class Empty:
+        """Nothing."""
+
+    @dataclass(frozen=True, slots=True)
+    class One:
+        """A value."""
+
+        a: Any
+
+    @dataclass(frozen=True, slots=True)
+    class Many:
+        """Defaults of all kinds."""
+
+        known: ClassVar[int] = 3
+        a: int
+        b: str = "b"
+        c: list[int] = field(default_factory=list)
+        d: int = field(default=5, init=False)
+        e: tuple[int, ...] = field(default=(), repr=False, compare=False)
+        f: int = field(default=1, kw_only=True)
+        g: Any = field(init=False, compare=False, repr=False)
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "g", self.a)
+            if self.a < 0:
+                raise ValueError("negative")
+
+        @property
+        def doubled(self) -> int:
+            return self.a * 2
+
+    @dataclass(frozen=True, slots=True)
+    class Own:
+        """Methods of its own."""
+
+        a: int
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return 7
+
+        def __repr__(self) -> str:
+            return "own"
+
+    @dataclass(frozen=True, slots=True, eq=False)
+    class Same:
+        """Equal to itself alone."""
+
+        a: int
+
+    @dataclass(frozen=True, slots=True)
+    class Above(One):
+        """A class above another one."""
+
+        b: int = 2
+
+    return [Empty, One, Many, Own, Same, Above]
+
+
+PAIRS = list(zip(make_classes(STANDARD), make_classes(LIGHT), strict=True))
+NAN = float("nan")
+CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+    ((), {}), ((1,), {}), ((-1,), {}), ((NAN,), {}), (([],), {}), ((1, 2), {}), ((1, "x", [2]), {"e": (3,), "f": 4}),
+    ((1, "x", [2], (3,), 4), {}), ((), {"a": 1}), ((1,), {"a": 1}), ((1,), {"z": 1}), ((1,), {"c": [9], "f": 2}), ((1,), {"d": 2}),
+]  # fmt: skip
+
+
+def outcome(action: Callable[[], Any]) -> Any:
+    try:
+        return action()
+    except Exception as error:  # noqa: BLE001 (which one it is, is compared)
+        return type(error), str(error)
+
+
+def facts_of(value: Any) -> list[Any]:
+    """What can be asked of a value, and what comes of it."""
+    names = [one.name for one in dataclasses.fields(value)]
+    return [
+        repr(value),
+        outcome(partial(hash, value)) if value.__class__.__hash__ is not object.__hash__ else "by identity",
+        value == copy.copy(value),
+        value == object(),
+        repr(copy.deepcopy(value)),
+        [outcome(partial(setattr, value, name, 2)) for name in names],
+        [outcome(partial(delattr, value, name)) for name in names],
+        outcome(lambda: repr(dataclasses.replace(value, a=8))),
+        outcome(partial(dataclasses.asdict, value)),
+        names,
+        value.__match_args__,
+        hasattr(value, "__dict__"),
+        repr(getattr(value, "doubled", None)),
+    ]
+
+
+@pytest.mark.parametrize(("standard", "own"), PAIRS, ids=[one.__name__ for one, _ in PAIRS])
+def test_values_are_those_of_the_standard_library(standard: Any, own: Any) -> None:
+    for values, named in CALLS:
+        made = [outcome(partial(cls, *values, **named)) for cls in (standard, own)]
+        if isinstance(made[0], tuple):
+            assert made[0] == made[1]
+            continue
+        assert facts_of(made[0]) == facts_of(made[1])
+        assert (made[0] == standard(*values, **named)) == (made[1] == own(*values, **named))
+        with pytest.raises((dataclasses.FrozenInstanceError, TypeError)):  # the standard library fails in its own words
+            made[1].another = 1
+
+
+@light(frozen=True, slots=True)
+class Kept:
+    """A value that is sent to other processes."""
+
+    a: int
+    b: tuple[int, ...] = ()
+
+
+def test_values_are_pickled_and_matched() -> None:
+    value = Kept(1, (2,))
+    assert [pickle.loads(pickle.dumps(value, protocol)) for protocol in range(2, 6)] == [value] * 4
+    match value:
+        case Kept(a, b=(first,)):
+            assert (a, first) == (1, 2)
+    assert {Kept(1): "x"}[Kept(1)] == "x"
+
+
+def test_people_see_the_same_signature() -> None:
+    for standard, own in PAIRS:
+        names = [[*inspect.signature(cls).parameters.values()] for cls in (standard, own)]
+        assert [(one.name, one.kind) for one in names[0]] == [(one.name, one.kind) for one in names[1]]
+
+
+def test_other_dataclasses_are_made_by_the_standard_library() -> None:
+    @light(slots=True)
+    class Changing:
+        """A value that changes."""
+
+        a: int
+
+    @light(frozen=True, slots=True, order=True)
+    class Ordered:
+        """A value with an order."""
+
+        a: int
+
+    it: Any = Changing(1)
+    it.a = 2
+    assert (it.a, Ordered(1) < Ordered(2)) == (2, True)
+
+
+def test_no_text_is_compiled_until_there_is_an_instance() -> None:
+    compiled = []
+
+    def note(_: FrameType, event: str, called: Any) -> None:
+        if event == "c_call" and called is exec:
+            compiled.append(event)
+
+    counts = {}
+    for maker in (STANDARD, LIGHT):
+        sys.setprofile(note)
+        try:
+
+            @maker(frozen=True, slots=True)
+            class Value:
+                """A value."""
+
+                a: int
+                b: str = ""
+
+            counts[maker, "class"] = len(compiled)
+            made: Any = Value
+            made(1)
+            made(2)
+            counts[maker, "instances"] = len(compiled) - counts[maker, "class"]
+        finally:
+            sys.setprofile(None)
+            compiled.clear()
+    assert (counts[LIGHT, "class"], counts[LIGHT, "instances"]) == (0, 1)
+    assert counts[STANDARD, "class"] >= 1
