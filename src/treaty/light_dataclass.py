@@ -1,4 +1,4 @@
-"""`dataclass` for frozen values with slots, which costs a fifth of the standard library's when a module is loaded.
+"""`dataclass` for values with slots, which costs a fifth of the standard library's when a module is loaded.
 
 The standard library compiles six methods for each class. A command loads some 300 classes and makes instances of a third of them, and that
 compiling was a third of its start. Here methods are functions that all classes share, and ``__init__`` is compiled when the first instance
@@ -17,34 +17,33 @@ Method = Callable[..., Any]
 def _dataclass(
     cls: type | None = None, /, *, frozen: bool = False, slots: bool = False, eq: bool = True, **options: Any
 ) -> Any:
-    """Make a class a dataclass as `dataclasses.dataclass` does, which makes all but frozen values with slots and without such a base."""
+    """Make a class a dataclass as `dataclasses.dataclass` does, which makes those without slots, and those above others."""
 
     def make(target: type) -> type:
-        is_light = frozen and slots and not options
-        if not is_light or any(dataclasses.is_dataclass(base) for base in target.__mro__[1:]):
+        if not slots or options or any(dataclasses.is_dataclass(base) for base in target.__mro__[1:]):
             return dataclasses.dataclass(frozen=frozen, slots=slots, eq=eq, **options)(target)
-        return _make_value(target, eq=eq)
+        return _make_light(target, frozen=frozen, eq=eq)
 
     return make if cls is None else make(cls)
 
 
-def _make_value(target: type, *, eq: bool) -> type:
+def _make_light(target: type, *, frozen: bool, eq: bool) -> type:
     cls: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(target)
     params = cls.__dataclass_params__
-    params.init = params.repr = params.frozen = True
-    params.eq = eq
-    methods = {"__setattr__": _set, "__delattr__": _delete, "__getstate__": _get_state, "__setstate__": _set_state}
-    methods["__init__"] = _first_init(cls)
+    params.init = params.repr = True
+    params.frozen, params.eq = frozen, eq
+    methods: dict[str, Method | None] = {"__init__": _first_init(cls)}
+    methods |= _FROZEN if frozen else {}
     cls.__signature__ = _SIGNATURE
     methods |= {"__repr__": _repr} if "__repr__" not in cls.__dict__ else {}
-    methods |= _comparisons(cls) if eq else {}
+    methods |= _comparisons(cls, frozen=frozen) if eq else {}
     for name, method in methods.items():
         setattr(cls, name, method)
     return cls  # type: ignore[no-any-return]  # the class that came, with slots
 
 
-def _comparisons(cls: Any) -> dict[str, Method]:
-    """Return ``__eq__`` and ``__hash__``, but for what the class itself defines."""
+def _comparisons(cls: Any, *, frozen: bool) -> dict[str, Method | None]:
+    """Return ``__eq__`` and ``__hash__``, but for what the class itself defines; what changes has no hash."""
     names = tuple(one.name for one in fields(cls) if one.compare)
     read: Method = attrgetter(*names) if len(names) > 1 else _reader(*names)
 
@@ -55,8 +54,8 @@ def _comparisons(cls: Any) -> dict[str, Method]:
         return hash(read(self))
 
     own = cls.__dict__
-    methods: dict[str, Method] = {} if "__eq__" in own else {"__eq__": equal}
-    return methods if own.get("__hash__") is not None else {**methods, "__hash__": digest}
+    methods: dict[str, Method | None] = {} if "__eq__" in own else {"__eq__": equal}
+    return methods if own.get("__hash__") is not None else {**methods, "__hash__": digest if frozen else None}
 
 
 def _reader(name: str = "") -> Method:
@@ -141,6 +140,14 @@ def _set_state(self: Any, state: list[Any]) -> None:
     for one, value in zip(fields(self), state, strict=True):
         object.__setattr__(self, one.name, value)
 
+
+_FROZEN: dict[str, Method | None] = {
+    "__setattr__": _set,
+    "__delattr__": _delete,
+    "__getstate__": _get_state,
+    "__setstate__": _set_state,
+}
+"""What a class has whose values do not change."""
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass  # noqa: PLC0414 (for checkers it is the standard library's)

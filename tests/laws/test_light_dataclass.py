@@ -53,6 +53,10 @@ def make_classes(dataclass: Maker) -> list[Any]:
         def doubled(self) -> int:
             return self.a * 2
 
+    return [Empty, One, Many, *make_others(dataclass, One)]
+
+
+def make_others(dataclass: Maker, base: Any) -> list[Any]:
     @dataclass(frozen=True, slots=True)
     class Own:
         """Methods of its own."""
@@ -75,12 +79,25 @@ def make_classes(dataclass: Maker) -> list[Any]:
         a: int
 
     @dataclass(frozen=True, slots=True)
-    class Above(One):
+    class Above(base):
         """A class above another one."""
 
         b: int = 2
 
-    return [Empty, One, Many, Own, Same, Above]
+    @dataclass(slots=True)
+    class Changing:
+        """A value that changes."""
+
+        a: int
+        b: list[int] = field(default_factory=list)
+
+    @dataclass(slots=True, eq=False)
+    class Counter:
+        """A thing that changes."""
+
+        a: int = 0
+
+    return [Own, Same, Above, Changing, Counter]
 
 
 PAIRS = list(zip(make_classes(STANDARD), make_classes(LIGHT), strict=True))
@@ -107,8 +124,8 @@ def facts_of(value: Any) -> list[Any]:
         value == copy.copy(value),
         value == object(),
         repr(copy.deepcopy(value)),
-        [outcome(partial(setattr, value, name, 2)) for name in names],
-        [outcome(partial(delattr, value, name)) for name in names],
+        [outcome(partial(setattr, copy.copy(value), name, 2)) for name in names],
+        [outcome(partial(delattr, copy.copy(value), name)) for name in names],
         outcome(lambda: repr(dataclasses.replace(value, a=8))),
         outcome(partial(dataclasses.asdict, value)),
         names,
@@ -127,7 +144,7 @@ def test_values_are_those_of_the_standard_library(standard: Any, own: Any) -> No
             continue
         assert facts_of(made[0]) == facts_of(made[1])
         assert (made[0] == standard(*values, **named)) == (made[1] == own(*values, **named))
-        with pytest.raises((dataclasses.FrozenInstanceError, TypeError)):  # the standard library fails in its own words
+        with pytest.raises((AttributeError, TypeError)):  # of the standard library too, in other words
             made[1].another = 1
 
 
@@ -155,21 +172,13 @@ def test_people_see_the_same_signature() -> None:
 
 
 def test_other_dataclasses_are_made_by_the_standard_library() -> None:
-    @light(slots=True)
-    class Changing:
-        """A value that changes."""
-
-        a: int
-
     @light(frozen=True, slots=True, order=True)
     class Ordered:
         """A value with an order."""
 
         a: int
 
-    it: Any = Changing(1)
-    it.a = 2
-    assert (it.a, Ordered(1) < Ordered(2)) == (2, True)
+    assert Ordered(1) < Ordered(2)
 
 
 def test_no_text_is_compiled_until_there_is_an_instance() -> None:

@@ -1,11 +1,12 @@
 """Parsed models kept by meaning, within a bound of bytes and entries."""
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from treaty.core.limits import MODEL_BYTES, MODEL_ENTRIES
 from treaty.core.schema_engine import ResolvedSchema
+from treaty.light_dataclass import dataclass
 
 
 def count_characters(schema: ResolvedSchema) -> int:

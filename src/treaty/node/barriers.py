@@ -8,9 +8,10 @@ node writes an empty commit.
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from treaty.core.refusals import Unavailable
+from treaty.light_dataclass import dataclass
 from treaty.node.follower import Follower
 from treaty.node.queued_command import NotLeaderError
 

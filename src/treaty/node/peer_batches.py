@@ -7,13 +7,14 @@ others until a reply arrives, or for a moment. Each command of a batch is decide
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Protocol
 
 from treaty.core.large_texts import has_large_draft
 from treaty.core.limits import PEER_BATCH, PEER_BATCH_BYTES, PEER_REQUESTS
 from treaty.core.state.codec import DecodeError, Json
+from treaty.light_dataclass import dataclass
 from treaty.node.large_work import RunLargeWork, run_on_thread
 from treaty.wire.peer.batch import decode_replies, decode_reply, encode_batch, encode_command
 from treaty.wire.peer.message import DeclinedReply, ForwardedCommand, ForwardReply, PeerUnreachableError

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from treaty.cli.terminal import registry_url
 from treaty.core.messages.metastore import DropSource, SourcesDropped
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, CallOptions, Registry
+from treaty.light_dataclass import dataclass
 from treaty.metastore.execution.context import PlanningOptions
 from treaty.metastore.execution.results import diagnostic_bodies, place_body, result_body
 from treaty.metastore.records.steps import RecordDestination

@@ -44,8 +44,8 @@ class _PlainReader:
 
     def take(self, *words: str) -> bool:
         """Pass over words or signs that come next, all of them or none."""
-        found = tuple(token.keyword or token.text for token in self.tokens[self.at : self.at + len(words)])
-        if found != words:
+        following = self.tokens[self.at : self.at + len(words)]
+        if tuple(token.keyword or token.text for token in following) != words:
             return False
         self.at += len(words)
         return True

@@ -3,10 +3,12 @@
 import zlib
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 
 import zstandard
+
+from treaty.light_dataclass import dataclass
 
 BLOCK_BYTES = 4_096
 """Bytes of a block before it is compressed: what one look decompresses."""

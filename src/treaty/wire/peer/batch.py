@@ -7,7 +7,7 @@ import json
 import math
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ from treaty.core.registry import Reply
 from treaty.core.requests import Request
 from treaty.core.state.codec import DecodeError, Json, decode_message, encode_message
 from treaty.core.state.commit import PositionToken
+from treaty.light_dataclass import dataclass
 from treaty.wire.peer.errors import decode_error, encode_error
 from treaty.wire.peer.message import (
     BarrierPassed,
