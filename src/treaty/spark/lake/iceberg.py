@@ -30,7 +30,7 @@ APPENDS = 10
 PROPERTY = f"spark.sql.iceberg.snapshot-property.{BATCH}"
 """The setting of a session that puts it into the snapshots it makes."""
 STAGING, STAGED = "write.wap.enabled", "wap.id"
-"""The property of a table that takes snapshots which nobody reads yet, and that of such a snapshot which names it."""
+"""The property of a table that takes snapshots which are not its newest yet, and that of such a snapshot with its name."""
 STAGE = "spark.wap.id"
 """The setting of a session that has each write make such a snapshot (Iceberg's Write-Audit-Publish)."""
 NOT_NEXT = "not append, dynamic overwrite, or fast-forward"
