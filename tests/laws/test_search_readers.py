@@ -11,6 +11,7 @@ from tests.laws.holder import access
 from tests.laws.search_life import as_draft, bring_up_to_date, find, new_bench
 from treaty.core.names import Subject
 from treaty.core.requests import DeleteSubject, Register
+from treaty.web.index.places import BLOCK
 from treaty.web.index.plans import FEW
 from treaty.web.index.readable_subjects import PATTERNS, ReadableSubjects
 from treaty.web.index.storage import open_for_writing
@@ -65,3 +66,24 @@ def test_one_or_two_characters_lead_to_all_subjects_that_have_them(
         it.do(DeleteSubject(Subject(".", "orders"), permanent=permanent))
     bring_up_to_date(path, it)
     assert sorted(hit.name for hit in find(path, "subject:rd").hits) == ["ORDERS-b", "no order"]
+
+
+@pytest.mark.parametrize("text", ["format:AVRO", "id", "state:live", "subject:s-2 field:id"])
+def test_few_subjects_are_there_though_very_many_have_the_same_schema(text: str, tmp_path: Path) -> None:
+    it, path = new_bench(), tmp_path / "index"
+    names = [f"s-{number}" for number in range(2 * BLOCK)]
+    for name in names:
+        it.do(Register(Subject(".", name), as_draft({"id": "int"}, "x", "y", "AVRO")))
+    bring_up_to_date(path, it)
+    readable = [names[0], "s-2", names[-2], names[-1]]
+    expected = [name for name in readable if "s-2" in name] if "s-2" in text else readable
+    rights, pages, after = access("read", subjects=tuple(readable)), list[str](), -1
+    while len(pages) < len(names):
+        page = find(path, text, rights, after, limit=1)
+        pages += [hit.name for hit in page.hits]
+        assert (page.count, page.more) == (len(expected), False)
+        after = page.last
+        if after < 0:
+            break
+    assert pages == expected
+    assert [hit.name for hit in find(path, "subject:-499").hits] == ["s-499"]

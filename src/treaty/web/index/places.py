@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from treaty.web.index.plans import SearchPlan, SubjectNames, WordCondition, as_list
-from treaty.web.index.storage import SUBJECTS, schema_of, subject_of
+from treaty.web.index.storage import SUBJECTS, schema_of
 
 FIRST_ROWS = 250
 """Rows of the first range that is looked at; each following one has twice as many."""
@@ -52,19 +52,6 @@ class _PlaceQuery(NamedTuple):
     rows: str = ""
     column: str = ""
     chosen: str = ""
-    few: "_FewVersions | None" = None
-
-
-class _FewVersions(NamedTuple):
-    """The numbers of few subjects, and of few schemas that have a word: what a query begins with."""
-
-    subjects: frozenset[int]
-    schemas: frozenset[int]
-
-    def select(self, blocks: Iterator[list[int]]) -> Iterator[list[int]]:
-        """Yield the places that are of one of them; another subject may have the same schema."""
-        for block in blocks:
-            yield [place for place in block if subject_of(place) in self.subjects or schema_of(place) in self.schemas]
 
 
 class VersionPlaces:
@@ -81,7 +68,7 @@ class VersionPlaces:
         conditions = " AND ".join((*query.conditions, plan.in_state, f"({PLACE}) < :below", *self._conditions))
         distinct = "" if plan.state == "live" else "DISTINCT"  # a schema may have been deleted from a subject twice
         self._text = f"SELECT {distinct} {PLACE} FROM {query.tables}{joined} WHERE {conditions} ORDER BY {query.order}"  # noqa: S608 (no text of a caller)
-        self._chosen, self._few = query.chosen, query.few
+        self._chosen = query.chosen
         self._asks = ":match" in conditions or ":word" in conditions
         self._bound = ""
         if query.rows:
@@ -91,8 +78,8 @@ class VersionPlaces:
 
     def below(self, place: int) -> Iterator[PlaceRange]:
         """Yield ranges of places below a place, the highest ones first, until all were yielded or `most` rows passed over."""
-        if self._few is not None:
-            yield from self._chosen_below(self._few, place)
+        if self._chosen:
+            yield from self._chosen_below(place)
             return
         high, rows, passed = schema_of(place), FIRST_ROWS, 0
         while passed < self._most:
@@ -104,7 +91,7 @@ class VersionPlaces:
                 return
             high, rows, passed = values["low"] - 1, min(2 * rows, MOST_ROWS), passed + rows
 
-    def _chosen_below(self, few: _FewVersions, place: int) -> Iterator[PlaceRange]:
+    def _chosen_below(self, place: int) -> Iterator[PlaceRange]:
         """Yield the same where the query begins with few versions: some schemas at a time."""
         values = {**self._values, "below": place, "high": schema_of(place - 1)}
         schemas = [number for (number,) in self._connection.execute(self._chosen, values)]
@@ -116,7 +103,7 @@ class VersionPlaces:
             low = block[-1] if at + step < len(schemas) else 0
             rows = self._connection.execute(*self._ask_about(block, values))
             cost = len(block) * (ASKED_ROWS if self._asks else 1)
-            yield PlaceRange(few.select(_read_blocks(rows)), cost, low << 24)
+            yield PlaceRange(_read_blocks(rows), cost, low << 24)
             passed += cost
 
     def _ask_about(self, schemas: Sequence[int], values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -161,12 +148,8 @@ class VersionPlaces:
         if isinstance(few, WordCondition):
             rows += f" UNION SELECT schema FROM version {plan.state_index} WHERE {plan.in_state} AND schema IN ({as_list(few.schemas)})"  # noqa: S608 (numbers)
         chosen = f"SELECT DISTINCT schema FROM ({rows}) WHERE schema <= :high ORDER BY schema DESC"  # noqa: S608 (no text of a caller)
-        versions = _FewVersions(
-            frozenset(names.numbers or ()),
-            frozenset(few.schemas or ()) if isinstance(few, WordCondition) else frozenset(),
-        )
-        tables, conditions = f"version {plan.state_index}", (f"version.schema IN ({SCHEMA_LIST})",)
-        return _PlaceQuery(tables, conditions, _NEWEST_FIRST, chosen=chosen, few=versions)
+        conditions = (f"version.schema IN ({SCHEMA_LIST})", _is_chosen(names.numbers, few))
+        return _PlaceQuery(f"version {plan.state_index}", conditions, _NEWEST_FIRST, chosen=chosen)
 
     def _fits(self, part: SubjectNames | WordCondition, number: int) -> str:
         """Return the condition that a version fits a part of a name or a word, whose values are put down."""
@@ -183,6 +166,14 @@ class VersionPlaces:
         self._values[f"word{number}"] = part.match
         words = f"SELECT rowid FROM posting WHERE posting MATCH :word{number} AND rowid BETWEEN :low AND :high"  # noqa: S608
         return f"({condition} OR version.schema IN ({words}))"
+
+
+def _is_chosen(subjects: Sequence[int] | None, few: SubjectNames | WordCondition) -> str:
+    """Return the condition that a version is of what a query begins with: other subjects may have the same schemas, very many of them."""
+    condition = f"+version.subject IN ({as_list(subjects)})"  # the plus: no look for each pair of a schema and a subject
+    if isinstance(few, WordCondition):
+        condition = f"({condition} OR +version.schema IN ({as_list(few.schemas)}))"
+    return condition
 
 
 def _read_blocks(rows: sqlite3.Cursor) -> Iterator[list[int]]:
