@@ -134,6 +134,29 @@ def test_a_runner_that_wakes_brings_no_row_of_an_earlier_batch_back(
     assert [iceberg.has_written(spark, table, WriteId("treaty-1", number)) for number in (2, 3)] == [True, False]
 
 
+def test_a_runner_that_wakes_adds_no_row_of_new_keys_a_second_time(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A merge that only adds rows is an append for Iceberg, which it would pick behind any snapshot."""
+    table, other = LakeTable(str(tmp_path / "ice" / "t"), "iceberg"), spark.newSession()
+    iceberg.make(spark, table, spark.range(1).selectExpr("id", "0 AS n").schema)
+    merge = MERGE.format(iceberg.name(spark, table), "{0}").replace("array(1, 2)", "array({0}, {0} + 1)")
+    iceberg.name(other, table)
+    publish = iceberg._publish
+
+    def pause(*arguments: Any) -> bool:
+        monkeypatch.setattr(iceberg, "_publish", publish)
+        for number in (0, 1):
+            iceberg.run_next(other, table, merge.format(10 * number), WriteId("treaty-1", number))
+        return publish(*arguments)
+
+    monkeypatch.setattr(iceberg, "_publish", pause)
+    iceberg.run_next(spark, table, merge.format(0), WriteId("treaty-1", 0))
+    assert sorted(map(tuple, iceberg.read(spark, table).collect())) == [(0, 0), (1, 0), (10, 10), (11, 10)]
+    refs = spark.table(f"{iceberg.name(spark, table)}.refs").select("name").collect()
+    assert [row[0] for row in refs] == [iceberg.MAIN]
+
+
 def test_a_runner_without_iceberg_says_how_to_have_it(place: Place) -> None:
     place.metastore.run("CREATE STREAM ice (id BIGINT) WITH (CONNECTOR = 'iceberg', PATH = 'ice')")
     source = place.registry.ask(DescribeSource("ice")).answer.source

@@ -33,8 +33,8 @@ STAGING, STAGED = "write.wap.enabled", "wap.id"
 """The property of a table that takes snapshots which are not its newest yet, and that of such a snapshot with its name."""
 STAGE = "spark.wap.id"
 """The setting of a session that has each write make such a snapshot (Iceberg's Write-Audit-Publish)."""
-NOT_NEXT = "not append, dynamic overwrite, or fast-forward"
-"""What Iceberg says of a staged snapshot that does not follow the newest one any more."""
+MAIN = "main"
+"""The branch whose snapshot is that of the table."""
 
 
 def name(spark: SparkSession | None, table: LakeTable) -> str:
@@ -113,7 +113,7 @@ def append(frame: DataFrame, table: LakeTable, batch: WriteId) -> None:
 
 def _find_snapshot(spark: SparkSession, table_name: str) -> int | None:
     """The id of the newest snapshot of a table; None where it has none."""
-    newest = spark.table(f"{table_name}.refs").where("name = 'main'").select("snapshot_id").head(1)
+    newest = spark.table(f"{table_name}.refs").where(F.col("name") == MAIN).select("snapshot_id").head(1)
     return int(newest[0][0]) if newest else None
 
 
@@ -172,7 +172,9 @@ def run_next(spark: SparkSession, table: LakeTable, statement: str, batch: Write
         with _setting(spark, PROPERTY, str(batch)), _setting(spark, STAGE, stage):
             spark.sql(statement)
         staged = spark.table(f"{table_name}.snapshots").where(F.col("summary")[STAGED] == stage).head(1)
-        if not staged or (staged[0]["parent_id"] == base and _publish(spark, table_name, staged[0]["snapshot_id"])):
+        if not staged or (
+            staged[0]["parent_id"] == base and _publish(spark, table_name, staged[0]["snapshot_id"], base)
+        ):
             return
         if attempt == APPENDS - 1:
             raise RuntimeError(
@@ -180,15 +182,23 @@ def run_next(spark: SparkSession, table: LakeTable, statement: str, batch: Write
             )
 
 
-def _publish(spark: SparkSession, table_name: str, snapshot: int) -> bool:
-    """Make a staged snapshot the newest one; return False where it does not follow the newest any more."""
+def _publish(spark: SparkSession, table_name: str, snapshot: int, base: int | None) -> bool:
+    """Make a staged snapshot the newest one; return False where `base`, which it follows, is the newest no more.
+
+    A branch that ends with it is what the newest one is moved forward to, which Iceberg refuses where that one is not in the branch. Picking the
+    snapshot (`cherrypick_snapshot`) would not do: one of new rows alone Iceberg appends once more, whatever came before.
+    """
     catalog, _, rest = table_name.partition(".")
+    branch = f"treaty_{snapshot}"
     try:
-        spark.sql(f"CALL {catalog}.system.cherrypick_snapshot({rest!r}, {snapshot})")
-    except (PySparkException, Py4JError) as error:
-        if NOT_NEXT not in str(error):
+        spark.sql(f"ALTER TABLE {table_name} CREATE BRANCH {branch} AS OF VERSION {snapshot} RETAIN 1 DAYS")
+        spark.sql(f"CALL {catalog}.system.fast_forward({rest!r}, '{MAIN}', '{branch}')")
+    except (PySparkException, Py4JError):
+        if _find_snapshot(spark, table_name) == base:
             raise
         return False
+    finally:
+        spark.sql(f"ALTER TABLE {table_name} DROP BRANCH IF EXISTS {branch}")
     return True
 
 

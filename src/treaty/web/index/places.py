@@ -170,7 +170,8 @@ class VersionPlaces:
 
 def _is_chosen(subjects: Sequence[int] | None, few: SubjectNames | WordCondition) -> str:
     """Return the condition that a version is of what a query begins with: other subjects may have the same schemas, very many of them."""
-    condition = f"+version.subject IN ({as_list(subjects)})"  # the plus: no look for each pair of a schema and a subject
+    # The plus: no look for each pair of a schema and a subject.
+    condition = f"+version.subject IN ({as_list(subjects)})"
     if isinstance(few, WordCondition):
         condition = f"({condition} OR +version.schema IN ({as_list(few.schemas)}))"
     return condition
