@@ -186,7 +186,7 @@ def _publish(spark: SparkSession, table_name: str, snapshot: int, base: int | No
     """Make a staged snapshot the newest one; return False where `base`, which it follows, is the newest no more.
 
     A branch that ends with it is what the newest one is moved forward to, which Iceberg refuses where that one is not in the branch. Picking the
-    snapshot (`cherrypick_snapshot`) would not do: one of new rows alone Iceberg appends once more, whatever came before.
+    snapshot (``cherrypick_snapshot``) would not do: one of new rows alone Iceberg appends once more, whatever came before.
     """
     catalog, _, rest = table_name.partition(".")
     branch = f"treaty_{snapshot}"
