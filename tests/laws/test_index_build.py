@@ -150,6 +150,26 @@ def test_an_update_looks_at_what_has_changed_alone_and_comes_to_what_looking_at_
     assert alone > 3
 
 
+def test_subjects_go_from_an_index_that_was_built_of_newer_rows_than_the_segment(tmp_path: Path) -> None:
+    """A node stands on the segment of before until it looks for another; what came in between and goes again is in neither."""
+    it, path = new_bench(), tmp_path / "index"
+    it.do(Register(Subject(".", "old"), as_draft({"id": "int"}, "x", "y", "AVRO")))
+    following = FollowingTables(it)
+    it.do(Register(Subject(".", "short"), as_draft({"id": "long"}, "x", "y", "AVRO")))
+    following.follow()
+    newer = FollowingTables(it)
+    build_index(path, newer.tables)
+    for permanent in (False, True):
+        it.do(DeleteSubject(Subject(".", "short"), permanent=permanent))
+    for tables, is_known in ((following, False), (newer, True), (following, False)):
+        tables.follow()
+        with closing(open_for_writing(path)) as connection:
+            changed = ChangedSubjects(tables.tables).find(connection)
+            assert (changed is not None) == is_known
+            run_steps(IndexUpdate(connection, tables.tables, changed).run())
+        assert [hit.name for hit in find(path, "field:id").hits] == ["old"]
+
+
 def test_parts_of_names_are_looked_up_by_their_trigrams(tmp_path: Path) -> None:
     with closing(open_for_writing(tmp_path / "index")) as connection:
         for table in ("subject_like", "part_like"):

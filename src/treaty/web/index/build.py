@@ -18,7 +18,7 @@ from treaty.core.state.view import ALL_KEYS, Tables
 from treaty.web.index.entries import as_indexed, text_to_read
 from treaty.web.index.extraction import extract
 from treaty.web.index.storage import create_index, pair_tokens, remove_index
-from treaty.web.index.update import SHOWN, mark_of, put_sources, put_stamp
+from treaty.web.index.update import SHOWN, mark_of, put_recent_from, put_sources, put_stamp
 
 READ = """CREATE TEMP TABLE row (context TEXT, schema INTEGER, subject INTEGER, number INTEGER, state TEXT)"""
 VERSIONS = """INSERT INTO version SELECT schema.id, row.subject, row.number, row.state,
@@ -88,6 +88,7 @@ class _IndexBuild:
             self._join_pieces(table)
         put_sources(self._connection, self._tables)
         put_stamp(self._connection, self._tables.position)
+        put_recent_from(self._connection, self._tables.position.sequence)
         return count
 
     def _join_pieces(self, table: str) -> None:

@@ -8,7 +8,8 @@
 - ``version``: which subject has which schema under which number; ``latest`` marks the newest live one.
 - ``tag``: tags of schemas as they are written, for counts of them.
 - ``recent``: subjects whose rows an update has written, with the sequence of the log that they are of.
-- ``source``: sources and queries. ``meta``: the position of the log that the rest is of.
+- ``source``: sources and queries. ``meta``: the position of the log that the rest is of, and
+  from where on ``recent`` is whole.
 """
 
 import re

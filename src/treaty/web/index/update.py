@@ -106,6 +106,7 @@ class IndexUpdate:
             self._do(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")  # noqa: S608 (names of the module)
         for table in ("subject_like", "part_like"):
             self._do(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")  # noqa: S608
+        self._do("DELETE FROM meta WHERE name = 'recent'")
         self._forget_readable()
 
     def _forget_readable(self) -> None:
@@ -221,9 +222,10 @@ class ChangedSubjects:
         The tables don't name what came after the segment and is gone again: the index knows what was written into it since.
         """
         base = self._tables.base_sequence
-        if base < 0 or stamp_of(connection)[1] < base:
+        if base < 0 or stamp_of(connection)[1] < base or base < _read_recent_from(connection):
             return None
         connection.execute("DELETE FROM recent WHERE sequence <= ?", (base,))
+        put_recent_from(connection, base)
         changed = self._tables.changed_keys(SUBJECT)
         changed |= {Subject(key.context, key.subject) for key in self._tables.changed_keys(VERSION)}
         changed |= {Subject(*row) for row in connection.execute(RECENT, (FOLLOWED + 1,))}
@@ -250,6 +252,17 @@ def put_stamp(connection: sqlite3.Connection, position: Position) -> None:
     """Say which position of a log an index is of."""
     values = [("identity", position.identity.hex()), ("sequence", str(position.sequence))]
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
+
+
+def put_recent_from(connection: sqlite3.Connection, sequence: int) -> None:
+    """Say behind which sequence of the log an index names all subjects that were written into it; before, it may name none."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('recent', ?)", (str(sequence),))
+
+
+def _read_recent_from(connection: sqlite3.Connection) -> int:
+    """Return that sequence; -1 for an index that names all of them."""
+    row = connection.execute("SELECT value FROM meta WHERE name = 'recent'").fetchone()
+    return int(row[0]) if row else -1
 
 
 def subjects_stamp(connection: sqlite3.Connection) -> str:
