@@ -12,15 +12,18 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 Method = Callable[..., Any]
+_OWN = frozenset(("__init__", "__setattr__", "__delattr__", "__getstate__", "__setstate__"))
+"""Methods that a class keeps where it defines them."""
 
 
 def _dataclass(
     cls: type | None = None, /, *, frozen: bool = False, slots: bool = False, eq: bool = True, **options: Any
 ) -> Any:
-    """Make a class a dataclass as `dataclasses.dataclass` does, which makes those without slots, and those above others."""
+    """Make a class a dataclass as `dataclasses.dataclass` does, which makes those without slots, those above others, and those with `_OWN`."""
 
     def make(target: type) -> type:
-        if not slots or options or any(dataclasses.is_dataclass(base) for base in target.__mro__[1:]):
+        own = slots and not options and _OWN.isdisjoint(target.__dict__)
+        if not own or any(dataclasses.is_dataclass(base) for base in target.__mro__[1:]):
             return dataclasses.dataclass(frozen=frozen, slots=slots, eq=eq, **options)(target)
         return _make_light(target, frozen=frozen, eq=eq)
 
@@ -44,23 +47,25 @@ def _make_light(target: type, *, frozen: bool, eq: bool) -> type:
 
 def _comparisons(cls: Any, *, frozen: bool) -> dict[str, Method | None]:
     """Return ``__eq__`` and ``__hash__``, but for what the class itself defines; what changes has no hash."""
-    names = tuple(one.name for one in fields(cls) if one.compare)
-    read: Method = attrgetter(*names) if len(names) > 1 else _reader(*names)
+    read = _reader(*(one.name for one in fields(cls) if one.compare))
+    read_hashed = _reader(*(one.name for one in fields(cls) if (one.compare if one.hash is None else one.hash)))
 
     def equal(self: object, other: object) -> Any:
         return read(self) == read(other) if other.__class__ is self.__class__ else NotImplemented
 
     def digest(self: object) -> int:
-        return hash(read(self))
+        return hash(read_hashed(self))
 
     own = cls.__dict__
     methods: dict[str, Method | None] = {} if "__eq__" in own else {"__eq__": equal}
     return methods if own.get("__hash__") is not None else {**methods, "__hash__": digest if frozen else None}
 
 
-def _reader(name: str = "") -> Method:
-    """Return what reads the values of a class with one field, or without, as a tuple."""
-    return (lambda value: (getattr(value, name),)) if name else lambda _: ()
+def _reader(*names: str) -> Method:
+    """Return what reads values of fields as a tuple."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return (lambda value: (getattr(value, names[0]),)) if names else lambda _: ()
 
 
 def _first_init(cls: Any) -> Method:
@@ -76,9 +81,11 @@ def _first_init(cls: Any) -> Method:
 class _Signature:
     """What `inspect.signature` says of a class: that of an ``__init__`` that is compiled for it."""
 
-    def __get__(self, _: object, cls: Any) -> Any:
+    def __get__(self, value: object, cls: Any) -> Any:
         import inspect  # noqa: PLC0415 (large, and asked by people and documentation)
 
+        if value is not None:  # a value that can be called has that of its ``__call__``
+            raise AttributeError("__signature__")
         owner = next(one for one in cls.__mro__ if "__init__" in one.__dict__)
         method = _compile_init(owner) if owner.__dict__.get("__signature__") is self else owner.__init__
         signature = inspect.signature(method)

@@ -112,6 +112,8 @@ def test_what_nobody_reads_of_a_record_is_not_carried_through_its_decoding() -> 
         ("SELECT id FROM STREAM flights natural JOIN airports", False),
         ("FROM STREAM flights |> WHERE delay > 10", False),
         ("TABLE flights", False),
+        ("FROM STREAM flights", False),
+        ("WITH f AS (FROM STREAM flights) SELECT id FROM f", False),
         ("SELECT id, delay * 2 FROM STREAM flights", False),
     ],
 )

@@ -290,6 +290,23 @@ def test_statements_without_a_plan_are_read_as_they_stand() -> None:
     assert [one.name for one in inferred.columns] == ["ITEM", "at", "TOTAL", "HOME", "NOTE", "PRICE"]
 
 
+def test_a_key_whose_columns_a_plain_statement_leaves_out_is_that_of_the_topic() -> None:
+    statement = "CREATE STREAM sent (v INT) WITH (KAFKA_TOPIC='t', KEY_FORMAT='{}', VALUE_FORMAT='AVRO');"
+    with connect("memory:") as connection:
+        metastore = Metastore(connection.registry)
+        metastore.run(
+            "CREATE STREAM t (k STRUCT<id: INT> KEY, V INT) WITH (KAFKA_TOPIC = 't', KEY_FORMAT = 'AVRO', VALUE_FORMAT = 'AVRO')"
+        )
+        roles = {}
+        for format_ in ("AVRO", "KAFKA"):
+            report = import_state(metastore, take_all([plain(statement.format(format_))]))
+            assert [line.reason for line in report.lines] == [""]
+            columns = connection.ask(DescribeSource("SENT")).answer.source.columns
+            roles[format_] = [(one.name, one.role) for one in columns]
+            metastore.run("DROP STREAM SENT")
+    assert roles == {"AVRO": [("k", "key"), ("V", "value")], "KAFKA": [("V", "value")]}
+
+
 QUERY = "CREATE STREAM BIG AS SELECT V FROM SMALL EMIT CHANGES;"
 
 

@@ -97,7 +97,14 @@ def make_others(dataclass: Maker, base: Any) -> list[Any]:
 
         a: int = 0
 
-    return [Own, Same, Above, Changing, Counter]
+    @dataclass(frozen=True, slots=True)
+    class Hashed:
+        """A value whose digest is not of all that is compared."""
+
+        a: int
+        b: list[int] = field(default_factory=list, hash=False)
+
+    return [Own, Same, Above, Changing, Counter, Hashed]
 
 
 PAIRS = list(zip(make_classes(STANDARD), make_classes(LIGHT), strict=True))
@@ -169,6 +176,45 @@ def test_people_see_the_same_signature() -> None:
     for standard, own in PAIRS:
         names = [[*inspect.signature(cls).parameters.values()] for cls in (standard, own)]
         assert [(one.name, one.kind) for one in names[0]] == [(one.name, one.kind) for one in names[1]]
+
+
+@light(frozen=True, slots=True)
+class Doubled:
+    """A value with methods that are otherwise made."""
+
+    a: int
+
+    def __init__(self, half: int) -> None:
+        """Take a half."""
+        object.__setattr__(self, "a", 2 * half)
+
+    def __getstate__(self) -> int:
+        return self.a + 1
+
+    def __setstate__(self, state: int) -> None:
+        object.__setattr__(self, "a", state)
+
+    def __call__(self, times: int) -> int:
+        return self.a * times
+
+
+@light(frozen=True, slots=True)
+class Times:
+    """A value that can be called."""
+
+    a: int
+
+    def __call__(self, times: int) -> int:
+        return self.a * times
+
+
+def test_methods_of_a_class_stay_its_own() -> None:
+    assert Doubled(2).a == 4
+    assert copy.copy(Doubled(2)).a == pickle.loads(pickle.dumps(Doubled(2))).a == 5
+    for value in (Doubled(1), Times(1)):
+        assert [*inspect.signature(value).parameters] == ["times"]
+    assert [*inspect.signature(Doubled).parameters] == ["half"]
+    assert [*inspect.signature(Times).parameters] == ["a"]
 
 
 def test_other_dataclasses_are_made_by_the_standard_library() -> None:

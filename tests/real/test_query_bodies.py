@@ -159,6 +159,55 @@ def test_states_are_the_same_where_the_plans_below_them_mean_the_same(planner: B
     assert state(tried.format("f")) == state(tried.format("other")), "names are no part of a state, also beside try_"
 
 
+OTHER_VALUES = {
+    "an array": ("array_contains(array('a,b'), carrier)", "array_contains(array('a', 'b'), carrier)"),
+    "a null": ("array_contains(array('null', NULL), carrier)", "array_contains(array(NULL, 'null'), carrier)"),
+    "a struct": ("s = struct(1, 'p')", "s = struct(2, 'p')"),
+    "fields": ("struct(carrier, s.b) = struct('p,q', 'b')", "struct(carrier, s.b) = struct('p', 'q,b')"),
+    "a set": (f"carrier IN ('a, b', 'c', {str([*'defghijklm'])[1:-1]})", f"carrier IN ('a', 'b, c', {str([*'defghijklm'])[1:-1]})"),
+    "ids": tuple(f"carrier IN ('123e4567-e89b-12d3-a456-42661417400{last}', {str([*'defghijklm'])[1:-1]})" for last in (0, 1)),
+    "patterns": ("carrier LIKE ANY ('a_b, c_d')", "carrier LIKE ANY ('a_b', 'c_d')"),
+    "bytes": ("encode(carrier, 'utf-8') = X'01'", "encode(carrier, 'utf-8') = X'02'"),
+    "arrays of bytes": tuple(f"array_contains(array(X'01', X'0{last}'), encode(carrier, 'utf-8'))" for last in (2, 3)),
+    "rows": tuple(f"carrier IN (SELECT c FROM VALUES ('a'), ('{last}') AS t(c))" for last in "bc"),
+}  # fmt: skip
+"""Conditions that differ in a constant that Spark prints as another one, or not at all."""
+
+
+def test_states_of_other_constants_are_other_ones_and_the_same_in_another_session(
+    planner: BodyPlanner, spark: SparkSession, tmp_path: Path
+) -> None:
+    def states(by: BodyPlanner, pair: tuple[str, ...]) -> list[str]:
+        texts = (f"SELECT carrier, count(*) AS n FROM flights WHERE {one} GROUP BY carrier" for one in pair)
+        return [by.plan(make_body(text, "TABLE")).plan.fingerprint.plan for text in texts]
+
+    found = {name: states(planner, pair) for name, pair in OTHER_VALUES.items()}
+    assert [name for name, (one, other) in found.items() if one == other] == []
+    again = BodyPlanner(spark.newSession(), tmp_path)
+    assert {name: states(again, pair) for name, pair in OTHER_VALUES.items()} == found
+
+
+def test_what_is_not_large_and_what_can_be_compared_is_planned(planner: BodyPlanner) -> None:
+    many = " AND ".join(f"delay <> {number}" for number in range(40))
+    chain = ", ".join(
+        f"t{number} AS (SELECT * FROM {f't{number - 1}' if number else 'flights'} WHERE {many})" for number in range(20)
+    )
+    for text in (
+        f"WITH {chain} SELECT id FROM t19",
+        f"WITH `on` AS (SELECT id FROM flights WHERE {many} AND {many}) SELECT id FROM `on`",
+        "SELECT format_string('%%2000000 %s', carrier) AS x FROM flights",
+        "SELECT lpad(rpad(carrier, 2000, ' '), 2000, ' ') AS x FROM flights",
+    ):
+        planner.plan(make_body(text, "STREAM"))
+    for key in ("named_struct('VARIANT_ID', carrier)", "named_struct('VARIANT', carrier, 'MAP', delay)"):
+        assert planner.plan(
+            make_body(f"SELECT {key} AS k, count(*) AS n FROM flights GROUP BY {key}", "TABLE")
+        ).plan.key == ("k",)
+    with pytest.raises(BodyRefusedError) as refused:
+        planner.plan(make_body("SELECT array(m) AS k, count(*) AS n FROM flights GROUP BY array(m)", "TABLE"))
+    assert refused.value.code == "OUTPUT_TYPE"
+
+
 def test_a_state_does_not_depend_on_columns_that_the_body_does_not_need(
     planner: BodyPlanner, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -47,6 +47,8 @@ class KsqlSource:
     value_format: str = ""
     timestamp: str = ""
     windowed: bool = False
+    infers_key: bool = False
+    """Whether a key without columns is that of the topic's schema, as of a statement without a plan."""
     statement: str = ""
     query: str = ""
     query_id: str = ""
@@ -214,7 +216,7 @@ def _read_source(kind: str, ddl: Mapping[str, Any], text: str) -> KsqlSource:
         kind, _bare(str(_need(ddl, "sourceName"))), str(ddl.get("schema") or ""), str(_need(ddl, "topicName")),
         _format(formats.get("keyFormat")), _format(formats.get("valueFormat")),
         _bare(str(timestamp.get("column", ""))) if isinstance(timestamp, Mapping) else "",
-        windowed=isinstance(ddl.get("windowInfo"), Mapping), statement=text,
+        windowed=isinstance(ddl.get("windowInfo"), Mapping), infers_key=bool(ddl.get("infersKey")), statement=text,
     )  # fmt: skip
 
 

@@ -73,7 +73,7 @@ class _PlainReader:
                 "a query without a plan, from which its columns would be known: create it here with a query in Spark's SQL", name
             )  # fmt: skip
         return {
-            "@type": _KINDS[kind], "ifNotExists": if_not_exists, "sourceName": name, "schema": columns, "topicName": words.get("KAFKA_TOPIC", ""),
+            "@type": _KINDS[kind], "ifNotExists": if_not_exists, "sourceName": name, "schema": columns, "infersKey": True, "topicName": words.get("KAFKA_TOPIC", ""),
             "formats": {
                 "keyFormat": {"format": words.get("KEY_FORMAT") or words.get("FORMAT") or "KAFKA"},
                 "valueFormat": {"format": words.get("VALUE_FORMAT") or words.get("FORMAT", "")},

@@ -69,7 +69,8 @@ def describe_source(source: KsqlSource) -> ImportedObject:
     except ColumnTypeError as error:
         return ImportedObject(source.kind, source.name, reason=f"its schema has what is no column: {error}")
     columns = f" ({', '.join(text for text, _ in read)})" if read else ""
-    key = key if any(is_key for _, is_key in read) else "NONE"
+    is_inferred = source.infers_key and source.key_format in VALUE_FORMATS
+    key = key if is_inferred or any(is_key for _, is_key in read) else "NONE"
     more = {"KAFKA_TOPIC": source.topic, "KEY_FORMAT": key, "VALUE_FORMAT": value, "TIMESTAMP": source.timestamp}
     words = ", ".join(f"{name} = {print_text(text)}" for name, text in more.items() if text)
     statement = (

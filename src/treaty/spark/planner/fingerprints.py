@@ -2,6 +2,9 @@
 
 Spark takes an old checkpoint for a new body whose filter, key, argument or window below a stateful operator is another one, and gives
 wrong rows. So all that lies below counts: as canonical text, and as canonical JSON, in which texts and numbers have their types.
+
+Neither tells apart `array('a,b')` and `array('a', 'b')`, sets of IN, and patterns of LIKE ANY; bytes are there by their place in memory, and
+the rows of VALUES not at all. Where a plan has such values, they count as texts of their own.
 """
 
 import json
@@ -17,8 +20,13 @@ STATEFUL = frozenset(
     ("Aggregate", "Deduplicate", "DeduplicateWithinWatermark", "Distinct", "GlobalLimit", "FlatMapGroupsWithState")
 )
 """Operators that keep state where they stand over a stream; a join does where both its sides are streams."""
+_SET, _ROWS, _LITERAL = "InSet", "LocalRelation", "Literal"
+_PATTERNS = frozenset(("LikeAll", "NotLikeAll", "LikeAny", "NotLikeAny"))
+_UNPRINTED = frozenset((_SET, _ROWS, *_PATTERNS))
+"""Nodes with values that their text and their JSON do not tell apart, besides constants with parts."""
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _SESSION = re.compile(r"org\.apache\.spark\.sql\.[A-Za-z.]*SparkSession@[0-9a-f]+")
+_BYTES = re.compile(r"\[B@[0-9a-f]+")
 _TRIED = re.compile(r"\btry_")
 """What an analyzed plan has where an error becomes null. The optimized one prints try_add as +, so then what each expression is made of counts too."""
 _IDS = frozenset(("jvmId", "nodeId", "dataSource", "sourceName", "session", "resultId"))
@@ -36,7 +44,10 @@ def fingerprint(analyzed: Any, plan: Any, root: str) -> StateFingerprint:
     texts = [cut_ids(part.toString(), root) for part in parts]
     if _TRIED.search(analyzed.toString()):
         texts += [cut_ids(text, root) for part in parts for text in _list_expression_parts(part)]
-    nodes = [_strip(json.loads(part.toJSON())) for part in parts]
+    listed = [json.loads(part.toJSON()) for part in parts]
+    if has_unprinted(listed):
+        texts += [text for part in parts for text in list_unprinted(part)]
+    nodes = [_strip(one) for one in listed]
     types = json.dumps(sorted(_list_types(nodes)))
     return StateFingerprint(_digest(json.dumps([texts, nodes], sort_keys=True)), _digest(types))
 
@@ -79,24 +90,68 @@ def find_functions(tree: TreeNode, path: tuple[int, ...] = ()) -> Iterator[tuple
 
 def _list_expression_parts(part: Any) -> Iterator[str]:
     """Yield what each expression of a plan or an expression of the JVM is made of, as text: also its mode, which neither text nor JSON have."""
+    for node in walk_jvm(part):
+        name = str(node.getClass().getName())
+        if not any(package in name for package in PLANS):
+            yield f"{name}({node.productIterator().mkString(', ')})"
+
+
+def has_unprinted(value: Any) -> bool:
+    """Return whether the JSON of plans has a node with such values."""
+    if isinstance(value, list):
+        return any(map(has_unprinted, value))
+    if not isinstance(value, Mapping):
+        return False
+    kind = _kind_of(value.get("class", ""))
+    return kind in _UNPRINTED or is_ambiguous(value) or any(map(has_unprinted, value.values()))
+
+
+def is_ambiguous(node: Mapping[str, Any]) -> bool:
+    """Return whether a node of JSON is a constant of bytes, or with parts."""
+    if _kind_of(node.get("class", "")) != _LITERAL:
+        return False
+    kind = node.get("dataType")
+    return kind == "binary" or isinstance(kind, Mapping)
+
+
+def list_unprinted(part: Any) -> Iterator[str]:
+    """Yield such values of a plan or an expression of the JVM, each as a text that no other value has."""
+    for node in walk_jvm(part):
+        kind = _kind_of(node.getClass().getName())
+        if kind == _SET or (
+            kind == _LITERAL and is_ambiguous({"class": kind, "dataType": json.loads(node.dataType().json())})
+        ):
+            yield f"{kind} {node.sql()}"
+        elif kind in _PATTERNS:
+            patterns = node.patterns()
+            texts = [patterns.apply(place) for place in range(patterns.size())]
+            yield f"{kind} {json.dumps([None if one is None else str(one.toString()) for one in texts])}"
+        elif kind == _ROWS and not node.data().isEmpty():
+            yield f"{kind} {node.toSQL('rows')}"
+
+
+def walk_jvm(part: Any) -> Iterator[Any]:
+    """Yield a plan or an expression of the JVM and all plans and expressions below and inside of it."""
     waiting = [part]
     while waiting:
         node = waiting.pop()
-        name = str(node.getClass().getName())
+        yield node
         below = [node.children(), node.innerChildren()]
-        if any(package in name for package in PLANS):
+        if any(package in str(node.getClass().getName()) for package in PLANS):
             below.append(node.expressions())
-        else:
-            yield f"{name}({node.productIterator().mkString(', ')})"
         waiting += [listed.apply(place) for listed in below for place in range(listed.size())]
+
+
+def _kind_of(class_name: Any) -> str:
+    return str(class_name).rsplit(".", 1)[-1]
 
 
 def cut_ids(text: str, root: str) -> str:
     """Return the text of a plan without ids of nodes and sessions, and without the folder of the empty views.
 
-    Only ids outside of literals are in this text where it matters: the JSON beside it has the literals whole.
+    Only ids outside of literals are in this text where it matters: the JSON and what is unprinted beside it have the literals whole.
     """
-    return _SESSION.sub("session", _UUID.sub("id", text.replace(root, "")))
+    return _SESSION.sub("session", _BYTES.sub("bytes", _UUID.sub("id", text.replace(root, ""))))
 
 
 def find_stateful(tree: TreeNode) -> tuple[int, ...] | None:
@@ -146,7 +201,8 @@ def _strip(value: Any) -> Any:
     if isinstance(value, list):
         return [_strip(one) for one in value]
     if isinstance(value, Mapping):
-        return {name: _strip(one) for name, one in value.items() if name not in _IDS}
+        left = _IDS | {"value"} if is_ambiguous(value) else _IDS
+        return {name: _strip(one) for name, one in value.items() if name not in left}
     return value
 
 

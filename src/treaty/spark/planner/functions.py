@@ -104,3 +104,5 @@ LAMBDA_FUNCTIONS = frozenset(ALLOWED_BY_GROUP["lambdas"].split())
 """Functions that carry out an expression for each element."""
 FORMATS = frozenset(("format_string", "printf"))
 """Functions whose first argument has widths of values."""
+FILLED_FUNCTIONS = FORMATS | {"lpad", "rpad"}
+"""Functions that fill a text up to a number of characters, however many it has."""

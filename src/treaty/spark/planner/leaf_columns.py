@@ -62,7 +62,8 @@ def names_its_columns(body: str) -> bool:
     """Return whether a body surely names each column that it reads. One that does not reads those too that came to a source after it was planned."""
     tokens = [token.keyword or token.text for token in split_tokens(body)]
     counted = {at for at, one in enumerate(tokens) if one == "*" and tokens[at - 2 : at] == ["COUNT", "("]}
-    return UNNAMED.isdisjoint(one for at, one in enumerate(tokens) if at not in counted)
+    whole = tokens.count("FROM") > tokens.count("SELECT")  # `FROM flights` alone, or a FROM of a function
+    return not whole and UNNAMED.isdisjoint(one for at, one in enumerate(tokens) if at not in counted)
 
 
 def list_needed(source: Source, reads: Iterable[SourceRead], words: Collection[str]) -> list[str]:

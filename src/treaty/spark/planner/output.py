@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from treaty.core.column_types import (
@@ -14,6 +15,7 @@ from treaty.core.column_types import (
     SqlType,
     print_column_type,
 )
+from treaty.core.column_types.tokens import split_tokens
 from treaty.core.sources import SourceColumn
 from treaty.spark.planner.questions import BodyRefusedError
 
@@ -68,7 +70,8 @@ def _refuse_bad_names(fields: Iterable[Mapping[str, Any]]) -> None:
 def refuse_bad_keys(columns: Iterable[SourceColumn]) -> None:
     """Raise `BodyRefusedError` for a column of a key that is a map or has one inside: Spark does not compare those, so no row is found again."""
     for one in columns:
-        if "MAP<" in one.type or "VARIANT" in one.type:
+        tokens = split_tokens(one.type)  # a field may have the name of a type, and a colon behind it
+        if any(token.keyword in {"MAP", "VARIANT"} and after.text != ":" for token, after in pairwise(tokens)):
             raise BodyRefusedError(
                 "OUTPUT_TYPE",
                 f"the column {one.name} is of the key and is {one.type}, which can't be compared",

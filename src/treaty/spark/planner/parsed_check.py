@@ -8,6 +8,7 @@ from treaty.core.column_types.tokens import SqlToken, read_quoted, read_text
 from treaty.core.limits import BODY_ELEMENTS, BODY_NODES, BODY_WINDOWS
 from treaty.spark.planner.functions import (
     ALLOWED_FUNCTIONS,
+    FILLED_FUNCTIONS,
     FORMATS,
     GENERATORS,
     LAMBDA_FUNCTIONS,
@@ -40,7 +41,8 @@ ALLOWED_EXPRESSIONS = frozenset(
         "UnresolvedNamedLambdaVariable", "UnresolvedOrdinal", "UnresolvedStar", "UnresolvedStarExceptOrReplace", "UnresolvedSubqueryAlias",
     )
 )  # fmt: skip
-_WIDTH = re.compile(r"%[^%A-Za-z]*?([0-9]{1,19})")
+RELATION, WITH = "UnresolvedRelation", "UnresolvedWith"
+_WIDTH = re.compile(r"%(?:%|[^%A-Za-z]*?([0-9]{1,19}))")
 """The width of a value in a text for format_string."""
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 _UNITS: Mapping[str, int] = {
@@ -74,12 +76,16 @@ def _refuse_many_parts(count: int) -> None:
 
 
 def _count_written_out(tree: TreeNode) -> int:
-    """The parts of a body in which what WITH defines stands wherever it is read, as Spark plans it."""
+    """The parts of a body in which what WITH defines stands wherever it is read, and nowhere else, as Spark plans it."""
     sizes: dict[str, int] = {}
 
     def count(plan: TreeNode) -> int:
-        names = (str(one.members.get("multipartIdentifier"))[1:-1].lower() for one in plan.walk())
-        return sum(sizes.get(name, 1) for name in names)
+        waiting, size = [plan], 0
+        while waiting:
+            node = waiting.pop()
+            size += sizes.get(str(node.members["multipartIdentifier"])[1:-1].lower(), 1) if node.kind == RELATION else 1
+            waiting += node.children if node.kind == WITH else (*node.children, *node.inner())
+        return size
 
     for node in reversed([*tree.walk()]):
         for name, plan in _list_definitions(node):
@@ -114,7 +120,8 @@ def _check_sizes(tree: TreeNode, tokens: Sequence[SqlToken]) -> None:
         below = [sizes[id(one)] for one in (*node.children, *node.inner())]
         name = _function_name(node).lower() if node.kind in _NAME_MEMBERS else ""
         size = math.prod(below) if name in LAMBDA_FUNCTIONS else max(below, default=1)
-        sizes[id(node)] = size = size * _count_elements(name, node)
+        count = _count_elements(name, node)
+        sizes[id(node)] = size = max(size, count) if name in FILLED_FUNCTIONS else size * count
         if size > BODY_ELEMENTS:
             place = find_call(tokens, name)
             raise BodyRefusedError(
@@ -132,7 +139,7 @@ def _count_elements(name: str, node: TreeNode) -> int:
         first, last, step = numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1
         return 1 if first is None or last is None or not step else abs(last - first) // abs(step) + 1
     if name in FORMATS and node.children:
-        return max(map(int, _WIDTH.findall(str(node.children[0].members.get("value")))), default=1)
+        return max(map(int, filter(None, _WIDTH.findall(str(node.children[0].members.get("value"))))), default=1)
     place = SIZED_FUNCTIONS.get(name, len(numbers))
     return max(1, numbers[place] or 1) if place < len(numbers) else 1
 
@@ -150,7 +157,7 @@ def list_relations(tree: TreeNode, tokens: Sequence[SqlToken]) -> tuple[str, ...
     own = {name for node in tree.walk() for name, _ in _list_definitions(node)}
     names: dict[str, str] = {}
     for node in tree.walk():
-        if node.kind == "UnresolvedRelation":
+        if node.kind == RELATION:
             parts = list_parts(node.members.get("multipartIdentifier"))
             if len(parts) > 1:
                 raise BodyRefusedError(
@@ -175,7 +182,7 @@ def _find_name(tokens: Sequence[SqlToken], parts: Sequence[str]) -> tuple[int, i
 
 def _list_definitions(node: TreeNode) -> Iterator[tuple[str, TreeNode]]:
     """The names in small letters that WITH defines, with their queries."""
-    if node.kind == "UnresolvedWith":
+    if node.kind == WITH:
         for one in node.members.get("cteRelations") or ():
             yield str(one["_1"]).lower(), one["_2"]
 
