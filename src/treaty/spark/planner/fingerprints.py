@@ -3,8 +3,8 @@
 Spark takes an old checkpoint for a new body whose filter, key, argument or window below a stateful operator is another one, and gives
 wrong rows. So all that lies below counts: as canonical text, and as canonical JSON, in which texts and numbers have their types.
 
-Neither tells apart `array('a,b')` and `array('a', 'b')`, sets of IN, and patterns of LIKE ANY; bytes are there by their place in memory, and
-the rows of VALUES not at all. Where a plan has such values, they count as texts of their own.
+Both are the same for `array('a,b')` and `array('a', 'b')`, as for some sets of IN and patterns of LIKE ANY; bytes are there by their place in
+memory, and the rows of VALUES not at all. Where a plan has such values, they count as texts of their own.
 """
 
 import json
@@ -23,7 +23,7 @@ STATEFUL = frozenset(
 _SET, _ROWS, _LITERAL = "InSet", "LocalRelation", "Literal"
 _PATTERNS = frozenset(("LikeAll", "NotLikeAll", "LikeAny", "NotLikeAny"))
 _UNPRINTED = frozenset((_SET, _ROWS, *_PATTERNS))
-"""Nodes with values that their text and their JSON do not tell apart, besides constants with parts."""
+"""Nodes with values that are not whole in their text and their JSON, besides constants with parts."""
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _SESSION = re.compile(r"org\.apache\.spark\.sql\.[A-Za-z.]*SparkSession@[0-9a-f]+")
 _BYTES = re.compile(r"\[B@[0-9a-f]+")
