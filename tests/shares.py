@@ -184,9 +184,14 @@ FILE_SHARES = {
 """One of how many tests of a file is run, beside those that have a share of their own or run always."""
 
 ALWAYS = {
+    "real/test_log_postgres::test_a_registry_on_it_is_a_registry",
+    "real/test_pipelines::test_topics_become_tables_that_grow_and_what_is_bad_comes_back",
     "real/test_query_comparison::test_rows_that_differ_are_counted_and_shown_and_nothing_is_written",
     "real/test_query_takeovers::test_a_takeover_that_is_killed_loses_and_doubles_nothing",
     "real/test_runner_once::test_what_is_there_is_worked_off_once_and_more_after_it",
+    "real/test_spark_damaged_bytes::test_damaged_bytes_are_the_same_rows_to_every_engine",
+    "real/test_spark_stream::test_a_crash_after_any_step_neither_loses_nor_repeats_a_row",
+    "real/test_workers::test_a_hot_read_is_never_older_than_the_token_that_comes_with_it",
 }
 """Tests that run though their file has a share: an issue asks for them in each run, or all others of the file build on them."""
 
