@@ -162,8 +162,10 @@ def _write_window(suggestion: SuggestedBody) -> None:
         word = re.sub(r"[\s\d].*", "", part.strip()).upper()
         spans[word] = f"{span[1]} {span[2].upper()}" if span else ""
     kind, size = window[1].upper(), spans.get("SIZE") or spans.get("") or "1 MINUTE"
+    names = _name_sources(suggestion.body)
+    time = f"{names[0]}._timestamp" if len(names) > 1 else "_timestamp"  # of a join: that of the stream on its left
     if kind == "SESSION":
-        call = f"session_window(_timestamp, '{size}')"
+        call = f"session_window({time}, '{size}')"
         suggestion.body = re.sub(r"\bWINDOW(START|END)\b", r"session_window.\1", suggestion.body, flags=re.IGNORECASE)
         suggestion.body = suggestion.body.replace("session_window.START", "session_window.start").replace(
             "session_window.END", "session_window.end"
@@ -171,9 +173,9 @@ def _write_window(suggestion: SuggestedBody) -> None:
         window = _WINDOW.search(suggestion.body)
         assert window is not None, "the clause is still there"
     elif kind == "HOPPING":
-        call = f"window(_timestamp, '{size}', '{spans.get('ADVANCE', size)}')"
+        call = f"window({time}, '{size}', '{spans.get('ADVANCE', size)}')"
     else:
-        call = f"window(_timestamp, '{size}')"
+        call = f"window({time}, '{size}')"
     suggestion.delay, suggestion.has_window = spans.get("GRACE") or GRACE, True
     body = suggestion.body[: window.start()] + suggestion.body[window.end() :]
     suggestion.body, count = re.subn(r"\bGROUP\s+BY\s+", f"GROUP BY {call}, ", body, count=1, flags=re.IGNORECASE)
@@ -193,7 +195,7 @@ def _write_within(suggestion: SuggestedBody) -> None:
     if within is None:
         return
     spans = _SPAN.findall(within[1]) if within[1] else [(within[2], within[3])]
-    names = [(match[3] or match[2]).split()[-1] for match in _SOURCE.finditer(suggestion.body)]
+    names = _name_sources(suggestion.body)
     suggestion.body = suggestion.body[: within.start()] + suggestion.body[within.end() :]
     if len(names) != 2 or not spans:
         suggestion.notes.append("WITHIN becomes a condition on the times of both sides, and both have a WATERMARK")
@@ -206,6 +208,11 @@ def _write_within(suggestion: SuggestedBody) -> None:
     suggestion.notes.append(
         "WITHIN is the condition on the times of both sides; the watermarks bound what the join keeps"
     )
+
+
+def _name_sources(body: str) -> list[str]:
+    """Return what each source after FROM and JOIN is called in a body: its alias, else its name."""
+    return [(match[3] or match[2]).split()[-1] for match in _SOURCE.finditer(body)]
 
 
 def quote(name: str) -> str:
