@@ -41,25 +41,25 @@ class _RecordRepair:
 
     def at(self, part: Column, path: tuple[str, ...]) -> Column:
         """The part of a record at `path`, rebuilt if something in it or below it is repaired."""
-        cut = next((one for one in self.recipe.cuts if one.path == path), None)
+        cut = next((cut for cut in self.recipe.cuts if cut.path == path), None)
         return self.rebuild(part, path) if cut is None else _drop_deeper(self.rebuild(part, path), cut)
 
     def rebuild(self, part: Column, path: tuple[str, ...]) -> Column:
         """The part with all repairs in it and below it; a union still has the members that lie beyond the depth."""
-        below = [one for one in self.recipe.layouts if one.path[: len(path)] == path]
-        paths = [*(one.path for one in below), *(one.path for one in self.recipe.cuts)]
-        inner = [one for one in paths if one[: len(path)] == path != one]
+        below = [layout for layout in self.recipe.layouts if layout.path[: len(path)] == path]
+        paths = [*(layout.path for layout in below), *(cut.path for cut in self.recipe.cuts)]
+        inner = [other for other in paths if other[: len(path)] == path != other]
         if not below and not inner:
             return part
-        layout = next((one for one in below if one.path == path), None)
+        layout = next((layout for layout in below if layout.path == path), None)
         if layout is not None and not layout.fields:
-            (default,) = (one for one in self.recipe.defaults if one.path == path)
+            (default,) = (default for default in self.recipe.defaults if default.path == path)
             missing = from_avro(F.lit(bytes.fromhex(default.value)), widen_decimals(default.schema))[INSIDE]
             return F.when(part.isNull(), missing).otherwise(self.at(part[INSIDE], (*path, INSIDE)))
         if layout is not None:
             fields = [self.field(part, path, name).alias(name) for name in layout.fields]
             return F.when(part.isNotNull(), F.struct(*fields))
-        steps = {one[len(path)] for one in inner}
+        steps = {other[len(path)] for other in inner}
         return _rebuild(part, steps, lambda item, step: self.at(item, (*path, step)))
 
     def field(self, record: Column, path: tuple[str, ...], name: str) -> Column:

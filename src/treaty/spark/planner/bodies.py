@@ -67,14 +67,16 @@ class BodyPlanner:
             columns = read_output(frame.schema.json())
             check_shape(checks.tree, query)
             mode = choose_mode(checks, query, tuple(one.name for one in columns))
-            key = {one.lower() for one in mode.key}
-            refuse_bad_keys(one for one in columns if one.name.lower() in key)
+            key = {name.lower() for name in mode.key}
+            refuse_bad_keys(column for column in columns if column.name.lower() in key)
         leaves, never_null = self._find_leaves(query)
-        columns = tuple(replace(one, nullable=one.nullable and one.name not in never_null) for one in columns)
+        columns = tuple(
+            replace(column, nullable=column.nullable and column.name not in never_null) for column in columns
+        )
         state, parts = self._find_state(query, leaves)
         reads = tuple(_read(query, one.name, leaves, is_table=mode.is_table) for one in query.sources)
         plan = QueryPlan(query.text, reads, mode.output, mode.key, state, PINNED, self._engine, parts)
-        named = tuple(replace(one, role="key") if one.name.lower() in key else one for one in columns)
+        named = tuple(replace(column, role="key") if column.name.lower() in key else column for column in columns)
         return BodyPlan(plan, named, mode.notes)
 
     def _find_leaves(self, query: QueryBody) -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:

@@ -175,7 +175,7 @@ def _find_name(tokens: Sequence[SqlToken], parts: Sequence[str]) -> tuple[int, i
     """The place of a name of several parts; -1 where it is written otherwise."""
     count = 2 * len(parts) - 1
     for at in range(len(tokens) - count):
-        if [name_of_token(one) or one.text for one in tokens[at : at + count : 2]] == [*parts]:
+        if [name_of_token(token) or token.text for token in tokens[at : at + count : 2]] == [*parts]:
             return tokens[at].start, tokens[at + count - 1].end
     return -1, -1
 
@@ -260,10 +260,11 @@ def find_words(tokens: Sequence[SqlToken], kind: str) -> tuple[int, int]:
     """Return the place of the words that make a node of a kind; -1 where the body has none of them, or several."""
     places = []
     for words in WORDS_OF_NODES.get(kind, ()):
-        wanted = words.split()
-        for at in range(len(tokens) - len(wanted)):
-            if [one.keyword or one.text for one in tokens[at : at + len(wanted)]] == wanted:
-                places.append((tokens[at].start, tokens[at + len(wanted) - 1].end))
+        keywords = words.split()
+        count = len(keywords)
+        for at in range(len(tokens) - count):
+            if [token.keyword or token.text for token in tokens[at : at + count]] == keywords:
+                places.append((tokens[at].start, tokens[at + count - 1].end))
     return places[0] if len(places) == 1 else (-1, -1)
 
 

@@ -132,7 +132,7 @@ class SourceOpener:
         needed = list_needed(source, self.reads, words) if self.reads else [one.name for one in columns]
         records = self._read(source, columns, used, streaming=streaming)
         return records.frame.select(
-            *(cell for one, cell in zip(columns, records.columns, strict=True) if one.name in needed),
+            *(cell for column, cell in zip(columns, records.columns, strict=True) if column.name in needed),
             *(records.pseudo[one.name].alias(one.name) for one in pseudo),
             records.code.alias(BAD),
             records.deleted.alias(DELETED),

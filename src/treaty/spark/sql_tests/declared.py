@@ -29,8 +29,8 @@ class DeclaredSources:
         """Return the columns that a statement declares, and those of its locked schemas. Raises `InvalidCaseError` for a type that is nowhere."""
         try:
             return tuple(
-                replace(one, type=print_column_type(expand_type(parse_column_type(one.type), self._types.get)))
-                for one in self._list_all(statement)
+                replace(column, type=print_column_type(expand_type(parse_column_type(column.type), self._types.get)))
+                for column in self._list_all(statement)
             )
         except ColumnTypeError as error:
             message = f"{statement.name}: {error}: CREATE TYPE in a file of this folder, or `treaty lock` where the registry has it"
