@@ -6,8 +6,9 @@ is made. In all else the classes are those of `dataclasses`: `fields`, `replace`
 """
 
 import dataclasses
+import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, InitVar, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,9 @@ def _dataclass(
     """Make a class a dataclass as `dataclasses.dataclass` does, which makes those without slots, those above others, and those with `_OWN`."""
 
     def make(target: type) -> type:
-        own = slots and not options and _OWN.isdisjoint(target.__dict__)
-        if not own or any(dataclasses.is_dataclass(base) for base in target.__mro__[1:]):
+        is_light = slots and not options and _OWN.isdisjoint(target.__dict__)
+        is_light = is_light and not any(dataclasses.is_dataclass(base) for base in target.__mro__[1:])
+        if not is_light or any(isinstance(kind, InitVar) for kind in inspect.get_annotations(target).values()):
             return dataclasses.dataclass(frozen=frozen, slots=slots, eq=eq, **options)(target)
         return _make_light(target, frozen=frozen, eq=eq)
 
@@ -82,8 +84,6 @@ class _Signature:
     """What `inspect.signature` says of a class: that of an ``__init__`` that is compiled for it."""
 
     def __get__(self, value: object, cls: Any) -> Any:
-        import inspect  # noqa: PLC0415 (large, and asked by people and documentation)
-
         if value is not None:  # a value that can be called has that of its ``__call__``
             raise AttributeError("__signature__")
         owner = next(one for one in cls.__mro__ if "__init__" in one.__dict__)

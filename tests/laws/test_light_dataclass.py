@@ -6,7 +6,7 @@ import inspect
 import pickle
 import sys
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import InitVar, field
 from functools import partial
 from types import FrameType
 from typing import Any, ClassVar
@@ -104,7 +104,18 @@ def make_others(dataclass: Maker, base: Any) -> list[Any]:
         a: int
         b: list[int] = field(default_factory=list, hash=False)
 
-    return [Own, Same, Above, Changing, Counter, Hashed]
+    @dataclass(frozen=True, slots=True)
+    class Derived:
+        """A value with a part that is given and not kept."""
+
+        a: int
+        b: InitVar[int] = 2
+
+        def __post_init__(self, b: int) -> None:
+            if b > self.a:
+                raise ValueError("too large")
+
+    return [Own, Same, Above, Changing, Counter, Hashed, Derived]
 
 
 PAIRS = list(zip(make_classes(STANDARD), make_classes(LIGHT), strict=True))
