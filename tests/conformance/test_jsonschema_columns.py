@@ -13,6 +13,7 @@ from treaty.formats.jsonschema.data.columns import derive_columns
 from treaty.formats.jsonschema.model import JsonSchema
 
 TEXT, WHOLE, DOUBLE, ANY = Scalar("string"), Scalar("int64"), Scalar("float64"), Scalar("variant")
+CONNECT = {"type": "number", "title": "org.apache.kafka.connect.data.Decimal", "connect.type": "bytes"}
 # What a property becomes: its schema, the type, whether it may be null though it is required, and the losses.
 PLACES: dict[str, tuple[Any, ColumnType | None, bool, list[str]]] = {
     "string": ({"type": "string"}, TEXT, False, []),
@@ -25,6 +26,18 @@ PLACES: dict[str, tuple[Any, ColumnType | None, bool, list[str]]] = {
     "number": ({"type": "number"}, DOUBLE, False, ["NUMBER_AS_DOUBLE"]),
     "number and integer": ({"type": ["integer", "number"]}, DOUBLE, False, ["NUMBER_AS_DOUBLE"]),
     "money": ({"type": "number", "multipleOf": 0.01, "minimum": 0, "maximum": 999.99}, Decimal(5, 2), False, []),
+    "decimal of Connect": ({**CONNECT, "connect.parameters": {"scale": "2", "connect.decimal.precision": "9"}}, Decimal(9, 2), False, []),
+    "decimal of Connect without digits": ({**CONNECT, "connect.parameters": {"scale": "2"}}, DOUBLE, False, ["NUMBER_AS_DOUBLE"]),
+    "decimal of Connect of too many digits": (
+        {**CONNECT, "connect.parameters": {"scale": "2", "connect.decimal.precision": "39"}}, DOUBLE, False, ["NUMBER_AS_DOUBLE"],
+    ),
+    "decimal of Connect by another title": (
+        {**CONNECT, "title": "t", "connect.parameters": {"scale": "2", "connect.decimal.precision": "9"}}, DOUBLE, False, ["NUMBER_AS_DOUBLE"],
+    ),
+    "two decimals of Connect": (
+        {"allOf": [{**CONNECT, "connect.parameters": {"scale": scale, "connect.decimal.precision": "9"}} for scale in "23"]},
+        DOUBLE, False, ["NUMBER_AS_DOUBLE"],
+    ),
     "halves": ({"type": "number", "multipleOf": 0.5, "minimum": 0, "maximum": 9}, DOUBLE, False, ["NUMBER_AS_DOUBLE"]),
     "null": ({"type": "null"}, Scalar("null"), True, []),
     "a type or null": ({"type": ["null", "string"]}, TEXT, True, []),

@@ -18,6 +18,7 @@ from treaty.core.requests import Request
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.ksqldb.commands import CommandRecord, CommandState, read_backup, take_all
 from treaty.metastore.ksqldb.importer import CommandImport, import_state
+from treaty.metastore.ksqldb.statements import list_objects
 from treaty.metastore.ksqldb.suggestions import suggest_body
 
 A = TypeVar("A")
@@ -305,6 +306,35 @@ def test_a_key_whose_columns_a_plain_statement_leaves_out_is_that_of_the_topic()
             roles[format_] = [(one.name, one.role) for one in columns]
             metastore.run("DROP STREAM SENT")
     assert roles == {"AVRO": [("k", "key"), ("V", "value")], "KAFKA": [("V", "value")]}
+
+
+PLANNED_PROPERTIES = {
+    "@type": "createStreamV1", "sourceName": "`S`", "schema": "`AT` STRING", "topicName": "t",
+    "timestampColumn": {"column": "AT", "format": "yyyy-MM-dd HH:mm:ss"},
+    "formats": {
+        "keyFormat": {"format": "KAFKA"}, "keyFeatures": [], "valueFeatures": ["UNWRAP_SINGLES"],
+        "valueFormat": {"format": "AVRO", "properties": {"schemaId": "7", "fullSchemaName": "shop.At"}},
+    },
+}  # fmt: skip
+PLAIN_PROPERTIES = (
+    "CREATE STREAM S (at VARCHAR) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO', TIMESTAMP='at', TIMESTAMP_FORMAT='yyyy-MM-dd HH:mm:ss', "
+    "WRAP_SINGLE_VALUE=false, VALUE_SCHEMA_ID=7, VALUE_AVRO_SCHEMA_FULL_NAME='shop.At');"
+)
+
+
+@pytest.mark.parametrize("record", [command(PLANNED_PROPERTIES), plain(PLAIN_PROPERTIES)], ids=["plan", "plain"])
+def test_properties_of_a_source_are_taken_and_a_schema_id_that_is_left_out_is_noted(record: CommandRecord) -> None:
+    (imported,) = list_objects(take_all([record]))
+    assert "TIMESTAMP_FORMAT = 'yyyy-MM-dd HH:mm:ss'" in imported.statement
+    assert "VALUE_SCHEMA_FULL_NAME = 'shop.At', " in imported.statement
+    with connect("memory:") as connection:
+        metastore = Metastore(connection.registry)
+        notes = [import_state(metastore, take_all([record])).lines[0].notes for _ in range(2)]
+        shown = metastore.run_one("SHOW CREATE STREAM S").rows[0][0]
+    assert [note.partition(" of ")[0] for note in notes[0]] == ["VALUE_SCHEMA_ID = 7"]
+    assert notes[1] == ()
+    assert "TIMESTAMP_FORMAT = 'yyyy-MM-dd HH:mm:ss'" in shown
+    assert "WRAP_SINGLE_VALUE = 'false'" in shown
 
 
 QUERY = "CREATE STREAM BIG AS SELECT V FROM SMALL EMIT CHANGES;"

@@ -27,6 +27,8 @@ PARAMETERS = "connect.parameters"
 PRECISION = "flink.precision"
 FLINK = "flink.type"
 DIGITS = "connect.decimal.precision"
+DECIMAL_PRECISION = 38
+"""The most digits of a decimal."""
 LENGTHS = ("minLength", "maxLength")
 BYTES = ("flink.minLength", "flink.maxLength")
 """Members for the least and the greatest length of text, and of bytes, which travel as text in base64."""
@@ -200,6 +202,24 @@ def _read_text(words: Words, name: str, path: str) -> LogicalType:
     return _read_length(words, LENGTHS, ("CHAR", "VARCHAR", "STRING"))
 
 
+def read_connect_decimal(words: Words) -> tuple[int, int] | None:
+    """Precision and scale of a number that is a decimal by the words of Kafka Connect and ksqlDB; None for any other."""
+    parameters = words.get(PARAMETERS)
+    if words.get("title") != DECIMAL or words.get(CONNECT) != "bytes" or not isinstance(parameters, dict):
+        return None
+    digits = (str(parameters.get(DIGITS, "")), str(parameters.get("scale", "0")))
+    if not all(number.isascii() and number.isdigit() and len(number) < 3 for number in digits):
+        return None
+    precision, scale = map(int, digits)
+    return (precision, min(scale, precision)) if 0 < precision <= DECIMAL_PRECISION else None
+
+
+def write_connect_decimal(precision: int, scale: int) -> dict[str, PlainJson]:
+    """The schema of a decimal in the words of Kafka Connect and ksqlDB."""
+    parameters: PlainJson = {"scale": str(scale), DIGITS: str(precision)}
+    return {"type": "number", CONNECT: "bytes", "title": DECIMAL, PARAMETERS: parameters}
+
+
 def _read_number(words: Words, kind: str, title: str) -> LogicalScalar:
     size = words.get(CONNECT)
     digits = words.get(PRECISION)
@@ -210,16 +230,9 @@ def _read_number(words: Words, kind: str, title: str) -> LogicalScalar:
         return LogicalScalar(clock, (digits if type(digits) is int and 0 <= digits <= 9 else CLOCKS[clock],))
     if title == DATE:
         return LogicalScalar("DATE")
-    parameters = words.get(PARAMETERS)
-    if title == DECIMAL and size == "bytes" and isinstance(parameters, dict):
-        precision_and_scale = (str(parameters.get(DIGITS, "")), str(parameters.get("scale", "0")))
-        if (
-            all(one.isascii() and one.isdigit() and len(one) < 3 for one in precision_and_scale)
-            and 0 < int(precision_and_scale[0]) <= 38
-        ):
-            return LogicalScalar(
-                "DECIMAL", (int(precision_and_scale[0]), min(int(precision_and_scale[1]), int(precision_and_scale[0])))
-            )
+    decimal = read_connect_decimal(words)
+    if decimal is not None:
+        return LogicalScalar("DECIMAL", decimal)
     return LogicalScalar(_SIZES.get(str(size), "BIGINT" if kind == "integer" else "DOUBLE"))
 
 
@@ -294,8 +307,7 @@ def _write_scalar(kind: LogicalScalar) -> dict[str, PlainJson]:
         case "DATE":
             return {"type": "number", CONNECT: "int32", "title": DATE}
         case "DECIMAL":
-            parameters: PlainJson = {"scale": str(kind.numbers[1]), DIGITS: str(kind.numbers[0])}
-            return {"type": "number", CONNECT: "bytes", "title": DECIMAL, PARAMETERS: parameters}
+            return write_connect_decimal(*kind.numbers)
     schema: dict[str, PlainJson] = {"type": "string"}
     names = LENGTHS
     if kind.name in ("BYTES", "BINARY", "VARBINARY"):

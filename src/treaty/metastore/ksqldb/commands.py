@@ -18,6 +18,11 @@ VERSIONS = 18
 """The newest version of a command that is known."""
 STREAM, TABLE = "STREAM", "TABLE"
 _CREATES: Mapping[str, str] = {"createStreamV1": STREAM, "createTableV1": TABLE}
+_OF_FORMATS: Mapping[str, str] = {
+    "fullSchemaName": "SCHEMA_FULL_NAME",
+    "nullableRepresentation": "PROTOBUF_NULLABLE_REPRESENTATION",
+}
+"""Members of a format's properties, and the ends of the names of the properties that say them here."""
 _WORDS = re.compile(r"(TERMINATE|PAUSE|RESUME)\s+([\w`]+)", re.IGNORECASE)
 _INSERT = re.compile(r"\s*INSERT\s+INTO\s+(`[^`]+`|\w+)", re.IGNORECASE)
 
@@ -49,6 +54,10 @@ class KsqlSource:
     windowed: bool = False
     infers_key: bool = False
     """Whether a key without columns is that of the topic's schema, as of a statement without a plan."""
+    properties: tuple[tuple[str, str], ...] = ()
+    """Other properties of its statement, by the names that they have here."""
+    schema_ids: tuple[tuple[str, str], ...] = ()
+    """Properties that name a schema of a half of a record by its id, and the id."""
     statement: str = ""
     query: str = ""
     query_id: str = ""
@@ -209,19 +218,31 @@ def take_all(records: Iterable[CommandRecord], state: CommandState | None = None
 
 
 def _read_source(kind: str, ddl: Mapping[str, Any], text: str) -> KsqlSource:
-    formats = ddl.get("formats")
-    formats = formats if isinstance(formats, Mapping) else {}
-    timestamp = ddl.get("timestampColumn")
+    formats, timestamp = _members(ddl.get("formats")), _members(ddl.get("timestampColumn"))
+    sides = {"KEY": _members(formats.get("keyFormat")), "VALUE": _members(formats.get("valueFormat"))}
+    of_sides = {side: _members(described.get("properties")) for side, described in sides.items()}
+    named = [
+        (f"{side}_{name}", str(of_sides[side].get(member) or ""))
+        for member, name in _OF_FORMATS.items()
+        for side in sides
+    ]
+    unwrapped = "UNWRAP_SINGLES" in (formats.get("valueFeatures") or ())
+    named += [
+        ("TIMESTAMP_FORMAT", str(timestamp.get("format") or "")),
+        ("WRAP_SINGLE_VALUE", "false" if unwrapped else ""),
+    ]
+    ids = ((f"{side}_SCHEMA_ID", str(properties.get("schemaId") or "")) for side, properties in of_sides.items())
     return KsqlSource(
         kind, _bare(str(_need(ddl, "sourceName"))), str(ddl.get("schema") or ""), str(_need(ddl, "topicName")),
-        _format(formats.get("keyFormat")), _format(formats.get("valueFormat")),
-        _bare(str(timestamp.get("column", ""))) if isinstance(timestamp, Mapping) else "",
-        windowed=isinstance(ddl.get("windowInfo"), Mapping), infers_key=bool(ddl.get("infersKey")), statement=text,
+        str(sides["KEY"].get("format", "")).upper(), str(sides["VALUE"].get("format", "")).upper(), _bare(str(timestamp.get("column", ""))),
+        windowed=isinstance(ddl.get("windowInfo"), Mapping), infers_key=bool(ddl.get("infersKey")),
+        properties=tuple((name, value) for name, value in named if value), schema_ids=tuple((name, value) for name, value in ids if value),
+        statement=text,
     )  # fmt: skip
 
 
-def _format(part: Any) -> str:
-    return str(part.get("format", "")).upper() if isinstance(part, Mapping) else ""
+def _members(part: Any) -> Mapping[str, Any]:
+    return part if isinstance(part, Mapping) else {}
 
 
 def _column_text(column: Any) -> str:

@@ -168,7 +168,8 @@ def _take(metastore: Metastore, imported: ImportedObject, *, dry_run: bool) -> I
         return ImportLine(imported.kind, imported.name, LEFT, f"{no}{allowed}")
     word = result.message.removesuffix(f" {imported.name}").split()[-1]
     outcome = {UNCHANGED: UNCHANGED, CHANGED: CHANGED}.get(word, TAKEN)
-    return ImportLine(imported.kind, imported.name, outcome, notes=result.warnings if outcome != UNCHANGED else ())
+    notes = (*imported.notes, *result.warnings) if outcome != UNCHANGED else ()
+    return ImportLine(imported.kind, imported.name, outcome, notes=notes)
 
 
 def _has_plan(metastore: Metastore, name: str) -> bool:

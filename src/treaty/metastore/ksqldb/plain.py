@@ -10,6 +10,8 @@ from treaty.core.column_types.tokens import SqlToken, print_name, read_quoted, r
 from treaty.metastore.ksqldb.sent_text import translate_text
 
 _KINDS: Mapping[str, str] = {"STREAM": "createStreamV1", "TABLE": "createTableV1"}
+_FORMATS = frozenset({"FORMAT", "KEY_FORMAT", "VALUE_FORMAT"})
+"""Properties whose values are written in any case."""
 
 
 class PlainStatementError(ValueError):
@@ -75,10 +77,11 @@ class _PlainReader:
         return {
             "@type": _KINDS[kind], "ifNotExists": if_not_exists, "sourceName": name, "schema": columns, "infersKey": True, "topicName": words.get("KAFKA_TOPIC", ""),
             "formats": {
-                "keyFormat": {"format": words.get("KEY_FORMAT") or words.get("FORMAT") or "KAFKA"},
-                "valueFormat": {"format": words.get("VALUE_FORMAT") or words.get("FORMAT", "")},
+                "keyFormat": {"format": words.get("KEY_FORMAT") or words.get("FORMAT") or "KAFKA", "properties": _read_format_properties(words, "KEY")},
+                "valueFormat": {"format": words.get("VALUE_FORMAT") or words.get("FORMAT", ""), "properties": _read_format_properties(words, "VALUE")},
+                "valueFeatures": ["UNWRAP_SINGLES"] if words.get("WRAP_SINGLE_VALUE", "").upper() == "FALSE" else [],
             },
-            "timestampColumn": {"column": _read_column(words["TIMESTAMP"])} if words.get("TIMESTAMP") else None,
+            "timestampColumn": {"column": _read_column(words["TIMESTAMP"]), "format": words.get("TIMESTAMP_FORMAT", "")} if words.get("TIMESTAMP") else None,
             "windowInfo": {"type": words["WINDOW_TYPE"]} if words.get("WINDOW_TYPE") else None,
         }  # fmt: skip
 
@@ -149,7 +152,17 @@ class _PlainReader:
             if not self.take(","):
                 self.need(")")
                 break
-        return {name: value.upper() if name.endswith("FORMAT") else value for name, value in words.items()}
+        return {name: value.upper() if name in _FORMATS else value for name, value in words.items()}
+
+
+def _read_format_properties(words: Mapping[str, str], side: str) -> dict[str, str]:
+    """Return the members of a plan's format for the properties of keys or values."""
+    properties = {
+        "fullSchemaName": words.get(f"{side}_SCHEMA_FULL_NAME") or words.get(f"{side}_AVRO_SCHEMA_FULL_NAME", ""),
+        "schemaId": words.get(f"{side}_SCHEMA_ID", ""),
+        "nullableRepresentation": words.get(f"{side}_PROTOBUF_NULLABLE_REPRESENTATION", ""),
+    }
+    return {name: value for name, value in properties.items() if value}
 
 
 def _read_column(name: str) -> str:

@@ -29,6 +29,8 @@ class ImportedObject:
     reason: str = ""
     query: ImportedQuery | None = None
     """What writes it in ksqlDB."""
+    notes: tuple[str, ...] = ()
+    """What of its statement there is left out."""
 
 
 def list_objects(state: CommandState) -> Iterator[ImportedObject]:
@@ -71,12 +73,17 @@ def describe_source(source: KsqlSource) -> ImportedObject:
     columns = f" ({', '.join(text for text, _ in read)})" if read else ""
     is_inferred = source.infers_key and source.key_format in VALUE_FORMATS
     key = key if is_inferred or any(is_key for _, is_key in read) else "NONE"
-    more = {"KAFKA_TOPIC": source.topic, "KEY_FORMAT": key, "VALUE_FORMAT": value, "TIMESTAMP": source.timestamp}
-    words = ", ".join(f"{name} = {print_text(text)}" for name, text in more.items() if text)
+    properties = {"KAFKA_TOPIC": source.topic, "KEY_FORMAT": key, "VALUE_FORMAT": value, "TIMESTAMP": source.timestamp}
+    properties.update(source.properties)
+    words = ", ".join(f"{name} = {print_text(text)}" for name, text in properties.items() if text)
     statement = (
         f"CREATE OR REPLACE {source.kind} {quote(source.name)}{columns} WITH ({words}) COMMENT {print_text(MARK)}"
     )
-    return ImportedObject(source.kind, source.name, statement)
+    notes = tuple(
+        f"{name} = {schema_id} of ksqlDB is left out: the source has the newest version of its subject, and that id in another registry may be another schema"
+        for name, schema_id in source.schema_ids
+    )  # fmt: skip
+    return ImportedObject(source.kind, source.name, statement, notes=notes)
 
 
 def split_columns(text: str) -> list[str]:

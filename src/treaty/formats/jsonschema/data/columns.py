@@ -8,6 +8,7 @@ from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, D
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_reader import text_error
 from treaty.formats.jsonschema.constraints import KINDS, MergedConstraints, kind_of, merge_constraints
+from treaty.formats.jsonschema.logical_types import read_connect_decimal
 from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
 
 FORMATS: Mapping[str, str] = {"date": "date", "date-time": "timestamp"}
@@ -236,6 +237,8 @@ class _ColumnBuilder:
             digits = scale + max(_count_digits(end, is_beyond=is_beyond) for end, is_beyond in ends)
             if digits <= _DIGITS:
                 return Decimal(max(digits, 1), scale)
+        if not listed and (named := _find_connect_decimal(merged)):
+            return Decimal(*named)
         self._add_loss("NUMBER_AS_DOUBLE", way)
         return Scalar("float64")
 
@@ -277,6 +280,12 @@ def _is_object(part: MergedConstraints) -> bool:
 
 def _numbers(values: Iterable[Json]) -> list[int | Exact]:
     return [one for one in values if isinstance(one, int | Exact) and not isinstance(one, bool)]
+
+
+def _find_connect_decimal(merged: MergedConstraints) -> tuple[int, int] | None:
+    """Precision and scale where all that is said of a place names one decimal of Kafka Connect."""
+    decimals = {read_connect_decimal(node.value) for node in merged.nodes if isinstance(node.value, dict)} - {None}
+    return decimals.pop() if len(decimals) == 1 else None
 
 
 def _count_digits(end: int | Exact, *, is_beyond: bool) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.jsonschema.format import FORMAT
+from treaty.formats.jsonschema.logical_types import write_connect_decimal
 from treaty.plan.encoding.derivation.containment import is_held
 from treaty.plan.encoding.documents import make_targets
 from treaty.plan.encoding.options import DeriveOptions
@@ -105,8 +106,8 @@ class _JsonSchemaBuilder:
                 return {"type": "object", "additionalProperties": part}
             case Decimal(precision, scale):
                 beyond = 10 ** (precision - scale)
-                step = float(f"1e-{scale}")
-                return {"type": "number", "exclusiveMinimum": -beyond, "exclusiveMaximum": beyond, "multipleOf": step}
+                bounds = {"exclusiveMinimum": -beyond, "exclusiveMaximum": beyond}
+                return {**write_connect_decimal(precision, scale), **bounds}
             case Scalar(name) if name in PLAIN:
                 return dict(PLAIN[name])
         raise PlanError(f"{path} is a timestamp without a time zone, which JSON Schema has no format for: cast it")
