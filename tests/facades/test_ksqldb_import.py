@@ -330,7 +330,7 @@ def test_properties_of_a_source_are_taken_and_a_schema_id_that_is_left_out_is_no
     with connect("memory:") as connection:
         metastore = Metastore(connection.registry)
         notes = [import_state(metastore, take_all([record])).lines[0].notes for _ in range(2)]
-        shown = metastore.run_one("SHOW CREATE STREAM S").rows[0][0]
+        shown = str(metastore.run_one("SHOW CREATE STREAM S").rows[0][0])
     assert [note.partition(" of ")[0] for note in notes[0]] == ["VALUE_SCHEMA_ID = 7"]
     assert notes[1] == ()
     assert "TIMESTAMP_FORMAT = 'yyyy-MM-dd HH:mm:ss'" in shown
