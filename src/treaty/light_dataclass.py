@@ -1,56 +1,119 @@
-"""`dataclass` for values with slots, which costs a fifth of the standard library's when a module is loaded.
+"""`dataclass` for values with slots, which costs a tenth of the standard library's when a module is loaded.
 
-The standard library compiles six methods for each class. A command loads some 300 classes and makes instances of a third of them, and that
-compiling was a third of its start. Here methods are functions that all classes share, and ``__init__`` is compiled when the first instance
-is made. In all else the classes are those of `dataclasses`: `fields`, `replace`, `match`, pickles and errors are the same.
+The standard library compiles six methods for each class, and describes each of its fields. A command loads some 300 classes and makes
+instances of a sixth of them: making the classes was a third of its start. Here methods are functions that all classes share, ``__init__`` is
+compiled when the first instance is made, and fields are described when they are asked for. In all else the classes are those of
+`dataclasses`: `fields`, `replace`, `match`, pickles and errors are the same.
 """
 
 import dataclasses
 import inspect
-from collections.abc import Callable
-from dataclasses import MISSING, Field, InitVar, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, MISSING, Field, InitVar, fields
+from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 Method = Callable[..., Any]
-_OWN = frozenset(("__init__", "__setattr__", "__delattr__", "__getstate__", "__setstate__"))
-"""Methods that a class keeps where it defines them."""
+_OWN = frozenset(("__init__", "__setattr__", "__delattr__", "__getstate__", "__setstate__", "__slots__"))
+"""Members that a class keeps where it defines them."""
+_PLACES = ("__dict__", "__weakref__")
+"""Members of a class without slots, which one with slots has not."""
+_SPECIAL = ("ClassVar", "InitVar", "KW_ONLY")
 
 
 def _dataclass(
     cls: type | None = None, /, *, frozen: bool = False, slots: bool = False, eq: bool = True, **options: Any
 ) -> Any:
-    """Make a class a dataclass as `dataclasses.dataclass` does, which makes those without slots, those above others, and those with `_OWN`."""
+    """Make a class a dataclass as `dataclasses.dataclass` does, which makes those that `_is_light` refuses."""
 
     def make(target: type) -> type:
-        is_light = slots and not options and _OWN.isdisjoint(target.__dict__)
-        is_light = is_light and not any(dataclasses.is_dataclass(base) for base in target.__mro__[1:])
-        if not is_light or any(isinstance(kind, InitVar) for kind in inspect.get_annotations(target).values()):
-            return dataclasses.dataclass(frozen=frozen, slots=slots, eq=eq, **options)(target)
-        return _make_light(target, frozen=frozen, eq=eq)
+        if slots and not options and _is_light(target):
+            return _make_light(target, frozen=frozen, eq=eq)
+        return dataclasses.dataclass(frozen=frozen, slots=slots, eq=eq, **options)(target)
 
     return make if cls is None else make(cls)
 
 
+def _is_light(target: type) -> bool:
+    """Say whether a class has a docstring, none of `_OWN`, no dataclass above it, and fields that are plainly declared."""
+    own = target.__dict__
+    kinds = own.get("__annotations__", {})
+    return (
+        bool(own["__doc__"])
+        and _OWN.isdisjoint(own)
+        and not any(map(dataclasses.is_dataclass, target.__mro__[1:]))
+        and not any(_is_special(kind) or type(own.get(name)).__hash__ is None for name, kind in kinds.items())
+    )
+
+
+def _is_special(kind: Any) -> bool:
+    """Say whether an annotation declares a part that is not kept, or is a text that may do so."""
+    if isinstance(kind, str):
+        return any(word in kind for word in _SPECIAL)
+    return kind is KW_ONLY or isinstance(kind, InitVar)
+
+
+def _is_of_class(kind: Any) -> bool:
+    return kind is ClassVar or getattr(kind, "__origin__", None) is ClassVar
+
+
 def _make_light(target: type, *, frozen: bool, eq: bool) -> type:
-    cls: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(target)
-    params = cls.__dataclass_params__
-    params.init = params.repr = True
-    params.frozen, params.eq = frozen, eq
-    methods: dict[str, Method | None] = {"__init__": _first_init(cls)}
-    methods |= _FROZEN if frozen else {}
-    cls.__signature__ = _SIGNATURE
-    methods |= {"__repr__": _repr} if "__repr__" not in cls.__dict__ else {}
-    methods |= _comparisons(cls, frozen=frozen) if eq else {}
-    for name, method in methods.items():
-        setattr(cls, name, method)
+    own = target.__dict__
+    names = [name for name, kind in own.get("__annotations__", {}).items() if not _is_of_class(kind)]
+    defaults = {name: own[name] for name in names if name in own}
+    details = {name: value for name, value in defaults.items() if isinstance(value, Field)}
+    members: dict[str, Any] = {
+        "__dataclass_fields__": _Fields(defaults),
+        "__dataclass_params__": _params(frozen=frozen, eq=eq),
+        "__match_args__": tuple(name for name in names if name not in details or _is_by_place(details[name])),
+        "__repr__": _repr,
+    }
+    members |= {name: value for name, value in own.items() if name not in defaults and name not in _PLACES}
+    members |= {"__slots__": tuple(names), "__qualname__": target.__qualname__, "__signature__": _SIGNATURE}
+    members |= _FROZEN if frozen else {}
+    members |= _comparisons(own, names, details, frozen=frozen) if eq else {}
+    cls: Any = type(target)(target.__name__, target.__bases__, members)
+    cls.__init__ = _first_init(cls)
     return cls  # type: ignore[no-any-return]  # the class that came, with slots
 
 
-def _comparisons(cls: Any, *, frozen: bool) -> dict[str, Method | None]:
+def _is_by_place(detail: Field[Any]) -> bool:
+    return detail.init and detail.kw_only is not True
+
+
+class _Fields:
+    """``__dataclass_fields__`` of a class: described by a class of the standard library with the same fields, when it is asked for."""
+
+    def __init__(self, defaults: Mapping[str, Any]) -> None:
+        self._defaults = defaults
+
+    def __set_name__(self, owner: Any, _: str) -> None:
+        self._owner = owner
+
+    def __get__(self, value: object, cls: Any) -> Any:
+        owner = self._owner
+        members = {name: owner.__dict__[name] for name in ("__annotations__", "__module__") if name in owner.__dict__}
+        described: Any = type(owner.__name__, (), {**members, "__doc__": owner.__doc__, **self._defaults})
+        described = dataclasses.dataclass(init=False, repr=False, eq=False)(described)
+        owner.__dataclass_fields__ = described.__dataclass_fields__
+        return described.__dataclass_fields__
+
+
+@cache
+def _params(*, frozen: bool, eq: bool) -> Any:
+    """Return what the standard library says of a class of these options."""
+    plain: Any = type("Plain", (), {"__doc__": "A class without fields."})
+    return dataclasses.dataclass(frozen=frozen, eq=eq, slots=True)(plain).__dataclass_params__
+
+
+def _comparisons(
+    own: Mapping[str, Any], names: Iterable[str], details: Mapping[str, Field[Any]], *, frozen: bool
+) -> dict[str, Method | None]:
     """Return ``__eq__`` and ``__hash__``, but for what the class itself defines; what changes has no hash."""
-    read = _reader(*(one.name for one in fields(cls) if one.compare))
-    read_hashed = _reader(*(one.name for one in fields(cls) if (one.compare if one.hash is None else one.hash)))
+    compared = [name for name in names if name not in details or details[name].compare]
+    hashed = [name for name in names if name not in details or _is_hashed(details[name])]
+    read, read_hashed = _reader(*compared), _reader(*hashed)
 
     def equal(self: object, other: object) -> Any:
         return read(self) == read(other) if other.__class__ is self.__class__ else NotImplemented
@@ -58,9 +121,12 @@ def _comparisons(cls: Any, *, frozen: bool) -> dict[str, Method | None]:
     def digest(self: object) -> int:
         return hash(read_hashed(self))
 
-    own = cls.__dict__
     methods: dict[str, Method | None] = {} if "__eq__" in own else {"__eq__": equal}
     return methods if own.get("__hash__") is not None else {**methods, "__hash__": digest if frozen else None}
+
+
+def _is_hashed(detail: Field[Any]) -> bool:
+    return detail.compare if detail.hash is None else detail.hash
 
 
 def _reader(*names: str) -> Method:
@@ -86,7 +152,7 @@ class _Signature:
     def __get__(self, value: object, cls: Any) -> Any:
         if value is not None:  # a value that can be called has that of its ``__call__``
             raise AttributeError("__signature__")
-        owner = next(one for one in cls.__mro__ if "__init__" in one.__dict__)
+        owner = next(parent for parent in cls.__mro__ if "__init__" in parent.__dict__)
         method = _compile_init(owner) if owner.__dict__.get("__signature__") is self else owner.__init__
         signature = inspect.signature(method)
         return signature.replace(parameters=list(signature.parameters.values())[1:])
@@ -98,32 +164,32 @@ _SIGNATURE = _Signature()
 def _compile_init(cls: Any) -> Method:
     words, lines = ["self"], list[str]()
     names: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": MISSING}
-    for one in sorted(fields(cls), key=lambda field: bool(field.kw_only)):
-        if one.kw_only and one.init and "*" not in words:
+    for field in sorted(fields(cls), key=lambda field: bool(field.kw_only)):
+        if field.kw_only and field.init and "*" not in words:
             words.append("*")
-        value = _read_argument(one, words, names)
+        value = _read_argument(field, words, names)
         if value:
-            lines.append(f" _set(self, {one.name!r}, {value})")
+            lines.append(f" _set(self, {field.name!r}, {value})")
     lines += [" self.__post_init__()"] if hasattr(cls, "__post_init__") else []
     exec(f"def __init__({', '.join(words)}):\n" + ("\n".join(lines) or " pass"), names)  # noqa: S102 (as `dataclasses` does)
     method: Method = names["__init__"]
     method.__qualname__ = f"{cls.__qualname__}.__init__"
-    method.__annotations__ = {**{one.name: one.type for one in fields(cls) if one.init}, "return": None}
+    method.__annotations__ = {**{field.name: field.type for field in fields(cls) if field.init}, "return": None}
     return method
 
 
-def _read_argument(one: Field[Any], words: list[str], names: dict[str, Any]) -> str:
-    """Add the parameter of a field to `words`, and what it needs to `names`; return the expression of its value, empty without one."""
-    if one.default is not MISSING:
-        names[f"_default_{one.name}"] = one.default
-        words += [f"{one.name}=_default_{one.name}"] if one.init else []
-        return one.name if one.init else f"_default_{one.name}"
-    if one.default_factory is not MISSING:
-        names[f"_make_{one.name}"] = one.default_factory
-        words += [f"{one.name}=_MISSING"] if one.init else []
-        return f"_make_{one.name}()" + (f" if {one.name} is _MISSING else {one.name}" if one.init else "")
-    words += [one.name] if one.init else []
-    return one.name if one.init else ""
+def _read_argument(field: Field[Any], words: list[str], names: dict[str, Any]) -> str:
+    """Add the parameter of a field to `words`, and what it needs to `names`; return the expression of its value, empty where it has none."""
+    if field.default is not MISSING:
+        names[f"_default_{field.name}"] = field.default
+        words += [f"{field.name}=_default_{field.name}"] if field.init else []
+        return field.name if field.init else f"_default_{field.name}"
+    if field.default_factory is not MISSING:
+        names[f"_make_{field.name}"] = field.default_factory
+        words += [f"{field.name}=_MISSING"] if field.init else []
+        return f"_make_{field.name}()" + (f" if {field.name} is _MISSING else {field.name}" if field.init else "")
+    words += [field.name] if field.init else []
+    return field.name if field.init else ""
 
 
 def _set(_: object, name: str, __: object) -> None:
@@ -135,17 +201,17 @@ def _delete(_: object, name: str) -> None:
 
 
 def _repr(self: Any) -> str:
-    shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
+    shown = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self) if field.repr)
     return f"{self.__class__.__qualname__}({shown})"
 
 
 def _get_state(self: Any) -> list[Any]:
-    return [getattr(self, one.name) for one in fields(self)]
+    return [getattr(self, field.name) for field in fields(self)]
 
 
 def _set_state(self: Any, state: list[Any]) -> None:
-    for one, value in zip(fields(self), state, strict=True):
-        object.__setattr__(self, one.name, value)
+    for field, value in zip(fields(self), state, strict=True):
+        object.__setattr__(self, field.name, value)
 
 
 _FROZEN: dict[str, Method | None] = {

@@ -220,6 +220,17 @@ def test_the_program_starts_without_server_and_spark(folder: Path, words: list[s
     assert not loaded & {"starlette", "uvicorn", "pyspark", "sqlite3", "rich", "urllib3", "google", "jsonschema_rs"}
 
 
+def test_a_program_that_ends_looks_through_nothing_that_it_has_loaded() -> None:
+    program = (
+        "import atexit, gc, sys, treaty.cli.main\n"
+        "atexit.register(lambda: print(len(gc.get_objects()), gc.get_freeze_count()))\n"
+        "sys.argv[1:] = ['--version']\ntreaty.cli.main.main()"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    searched, frozen = map(int, run.stdout.splitlines()[-1].split())
+    assert searched < frozen / 10
+
+
 def test_a_server_loads_no_http_client_before_it_asks_another_one() -> None:
     program = "import sys, treaty.cli.serve, treaty.assemble.server, treaty.assemble.peers; print(*sys.modules)"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

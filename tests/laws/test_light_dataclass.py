@@ -5,16 +5,18 @@ import dataclasses
 import inspect
 import pickle
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import InitVar, field
+from dataclasses import KW_ONLY, InitVar, field
 from functools import partial
 from types import FrameType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
 
 from treaty.light_dataclass import dataclass as light
 
+T = TypeVar("T")
 Maker = Callable[..., Any]
 STANDARD: Maker = dataclasses.dataclass
 LIGHT: Maker = light
@@ -119,7 +121,41 @@ def make_classes_that_change(dataclass: Maker) -> list[Any]:
             if b > self.a:
                 raise ValueError("too large")
 
-    return [Changing, Counter, Hashed, Derived]
+    return [Changing, Counter, Hashed, Derived, *make_classes_by_texts(dataclass)]
+
+
+def make_classes_by_texts(dataclass: Maker) -> list[Any]:
+    @dataclass(frozen=True, slots=True)
+    class Texts:
+        """Annotations that are texts, and a marker among the fields."""
+
+        known: "ClassVar[int]" = 3
+        a: "int"
+        _: KW_ONLY
+        f: "str" = "f"
+
+    @dataclass(frozen=True, slots=True)
+    class Undescribed:
+        a: int
+
+    @dataclass(frozen=True, slots=True)
+    class Typed(Base[T]):
+        """A value with a parameter, above a class without slots."""
+
+        __match_args__ = ("b", "a")
+        a: T
+        b: int = 1
+
+    return [Texts, Undescribed, Typed]
+
+
+class Base(ABC, Generic[T]):
+    """What a light dataclass may be above."""
+
+    @property
+    @abstractmethod
+    def b(self) -> int:
+        """A number."""
 
 
 PAIRS = list(zip(make_classes(STANDARD), make_classes(LIGHT), strict=True))
@@ -139,7 +175,8 @@ def outcome(action: Callable[[], Any]) -> Any:
 
 def facts_of(value: Any) -> list[Any]:
     """What can be asked of a value, and what comes of it."""
-    names = [one.name for one in dataclasses.fields(value)]
+    described = dataclasses.fields(value)
+    names = [field.name for field in described]
     return [
         repr(value),
         outcome(partial(hash, value)) if value.__class__.__hash__ is not object.__hash__ else "by identity",
@@ -150,24 +187,27 @@ def facts_of(value: Any) -> list[Any]:
         [outcome(partial(delattr, copy.copy(value), name)) for name in names],
         outcome(lambda: repr(dataclasses.replace(value, a=8))),
         outcome(partial(dataclasses.asdict, value)),
-        names,
+        [(field.name, field.type, field.init, field.kw_only, repr(field.default)) for field in described],
+        repr(value.__class__.__dataclass_params__),
+        (value.__class__.__name__, value.__class__.__qualname__, value.__class__.__module__),
         value.__match_args__,
         hasattr(value, "__dict__"),
         repr(getattr(value, "doubled", None)),
     ]
 
 
-@pytest.mark.parametrize(("standard", "own"), PAIRS, ids=[one.__name__ for one, _ in PAIRS])
+@pytest.mark.parametrize(("standard", "own"), PAIRS, ids=[standard.__name__ for standard, _ in PAIRS])
 def test_values_are_those_of_the_standard_library(standard: Any, own: Any) -> None:
     for values, named in CALLS:
-        made = [outcome(partial(cls, *values, **named)) for cls in (standard, own)]
-        if isinstance(made[0], tuple):
-            assert made[0] == made[1]
+        of_standard, of_own = (outcome(partial(cls, *values, **named)) for cls in (standard, own))
+        if isinstance(of_standard, tuple):
+            assert of_standard == of_own
             continue
-        assert facts_of(made[0]) == facts_of(made[1])
-        assert (made[0] == standard(*values, **named)) == (made[1] == own(*values, **named))
-        with pytest.raises((AttributeError, TypeError)):  # of the standard library too, in other words
-            made[1].another = 1
+        assert facts_of(of_standard) == facts_of(of_own)
+        assert (of_standard == standard(*values, **named)) == (of_own == own(*values, **named))
+        if not hasattr(of_own, "__dict__"):
+            with pytest.raises((AttributeError, TypeError)):  # of the standard library too, in other words
+                of_own.another = 1
 
 
 @light(frozen=True, slots=True)
@@ -189,8 +229,9 @@ def test_values_are_pickled_and_matched() -> None:
 
 def test_people_see_the_same_signature() -> None:
     for standard, own in PAIRS:
-        names = [[*inspect.signature(cls).parameters.values()] for cls in (standard, own)]
-        assert [(one.name, one.kind) for one in names[0]] == [(one.name, one.kind) for one in names[1]]
+        parameters = [inspect.signature(cls).parameters.values() for cls in (standard, own)]
+        of_standard, of_own = ([(parameter.name, parameter.kind) for parameter in row] for row in parameters)
+        assert of_standard == of_own
 
 
 @light(frozen=True, slots=True)
@@ -240,6 +281,26 @@ def test_other_dataclasses_are_made_by_the_standard_library() -> None:
         a: int
 
     assert Ordered(1) < Ordered(2)
+    with pytest.raises(ValueError, match="mutable default"):
+
+        @light(frozen=True, slots=True)
+        class Shared:
+            """A value with a default that all instances would share."""
+
+            a: list[int] = []  # noqa: RUF012 (what is refused)
+
+
+def test_fields_are_described_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    @light(frozen=True, slots=True)
+    class Value:
+        """A value."""
+
+        a: int = 3
+
+    assert not isinstance(vars(Value)["__dataclass_fields__"], dict)
+    assert [(field.name, field.default) for field in dataclasses.fields(Value)] == [("a", 3)]
+    monkeypatch.setattr(dataclasses, "dataclass", None)
+    assert dataclasses.fields(Value)[0].type is int
 
 
 def test_no_text_is_compiled_until_there_is_an_instance() -> None:

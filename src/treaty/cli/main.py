@@ -1,5 +1,6 @@
 """`treaty`: the program. It imports the module of a command when the command is used."""
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -138,8 +139,11 @@ def group(ctx: click.Context) -> None:
 
 
 def main() -> None:
-    """Run the program."""
-    group(prog_name="treaty")
+    """Run the program. What it has loaded is not looked through for garbage as it ends."""
+    try:
+        group(prog_name="treaty")
+    finally:
+        gc.freeze()
 
 
 if __name__ == "__main__":
