@@ -64,6 +64,15 @@ class OpenQuestions:
     questions: tuple[Question, ...]
 
 
+class UnansweredError(Exception):
+    """The engine can't answer these questions at once; `decide` turns this into `OpenQuestions`."""
+
+    def __init__(self, questions: tuple[Question, ...]) -> None:
+        """Keep the questions."""
+        super().__init__(len(questions))
+        self.questions = questions
+
+
 PausingWork = Generator[None, None, A]
 """Long work as a generator with pauses; what it reads must not change before it returns."""
 

@@ -22,8 +22,7 @@ from treaty.core.access.private_subjects import (
     writable_view,
 )
 from treaty.core.access.rights import PERMISSIONS, Access, Permission
-from treaty.core.command import Command, Decision, OpenQuestions, PausingWork, finish_work
-from treaty.core.handlers.drafts.schemas import UnansweredError
+from treaty.core.command import Command, Decision, OpenQuestions, PausingWork, UnansweredError, finish_work
 from treaty.core.handlers.settings import own_alias
 from treaty.core.handlers.uses import schema_pinned
 from treaty.core.large_texts import refuse_large_draft

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import click
 
-from treaty.cli.spark import is_verbose, needs_spark
 from treaty.distribution import install_command
 
 if TYPE_CHECKING:
@@ -63,6 +62,8 @@ def open_planning(choice: PlannerChoice, url: str) -> Iterator["PlanningOptions"
     from treaty.metastore.execution.context import ASK_PLANNERS, PlanningOptions  # noqa: PLC0415 (a client of a server needs it not)
 
     if choice == LOCAL:
+        from treaty.cli.spark import needs_spark  # noqa: PLC0415 (what commands on Spark share)
+
         with needs_spark():
             import treaty.spark  # noqa: F401, PLC0415 (an extra)
     if not starts_planner(choice):
@@ -86,6 +87,8 @@ class _LatePlanner:
         return (yield from self._planner.plan(statement))
 
     def _start(self) -> "Planner":
+        from treaty.cli.spark import is_verbose, needs_spark  # noqa: PLC0415 (as above)
+
         with needs_spark():
             from treaty.spark.planner.service.statements import StatementPlanner  # noqa: PLC0415 (these load Spark)
             from treaty.spark.planner.service.supervisor import PlannerProcess  # noqa: PLC0415

@@ -11,7 +11,6 @@ from treaty.cli.metastore.planner_choice import AUTO, LOCAL, PlannerChoice, open
 from treaty.cli.metastore.result_printer import describe_failure
 from treaty.cli.metastore.statement_session import ConfirmDrop
 from treaty.cli.registry.failures import report_failures
-from treaty.cli.spark import is_verbose, needs_jvm, needs_spark
 from treaty.cli.terminal import registry_url
 from treaty.core.messages.metastore import DropSource, SourcesDropped
 from treaty.core.refusals import RegistryError
@@ -126,6 +125,8 @@ class RegistrySession:
 
 def _open_comparer(registry: Registry, root: Path | None, topics: Sequence[str]) -> "QueryComparer":
     """What compares queries; its JVM starts with the first comparison, and ends with the program. Without a root there are topics alone."""
+    from treaty.cli.spark import is_verbose, needs_jvm, needs_spark  # noqa: PLC0415 (what commands on Spark share)
+
     clusters = read_clusters(topics)
     with needs_spark():
         from treaty.spark.runner.query_comparison import BatchComparer  # noqa: PLC0415 (these load Spark)

@@ -4,7 +4,7 @@ from typing import Any
 
 from treaty.core.access import source_permissions as permissions
 from treaty.core.declarations.operation import Operation
-from treaty.core.handlers.metastore import queries, types
+from treaty.core.handlers.metastore import queries
 from treaty.core.messages import metastore as m
 from treaty.core.messages import query_feed as f
 
@@ -16,7 +16,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         ("SOURCES_PAGE", "LONG_POLL_SECONDS"), pauses=True, waits=lambda request, answer: 0 if answer.changed else request.wait,
     ),
     Operation("list-dropped", m.ListDropped, m.DroppedSources, queries.list_dropped, permissions.any_source("read"), ("SOURCES_PAGE", "SOURCES_PAGE_CHARACTERS"), pauses=True),
-    Operation("describe-type", m.DescribeType, m.TypeFound, types.describe_type, permissions.any_source("read")),
-    Operation("list-types", m.ListTypes, m.Types, types.list_types, permissions.any_source("read"), ("SOURCES_PAGE", "SOURCES_PAGE_CHARACTERS")),
+    Operation("describe-type", m.DescribeType, m.TypeFound, queries.describe_type, permissions.any_source("read")),
+    Operation("list-types", m.ListTypes, m.Types, queries.list_types, permissions.any_source("read"), ("SOURCES_PAGE", "SOURCES_PAGE_CHARACTERS")),
     Operation("list-dependents", m.ListDependents, m.Dependents, queries.list_dependents, permissions.of_list_dependents, ("CLOSURE",)),
 )  # fmt: skip

@@ -19,11 +19,9 @@ from treaty.metastore.execution.answers import (
     describe_swap,
     describe_type,
 )
-from treaty.metastore.execution.assertions import AssertFailedError, assert_schema
 from treaty.metastore.execution.context import StatementContext
 from treaty.metastore.execution.listings import describe, show, show_create
 from treaty.metastore.execution.results import Cell, ResultRows
-from treaty.metastore.execution.system_tables import select
 from treaty.metastore.sql import statements as s
 
 
@@ -168,6 +166,8 @@ def _show_create(statement: s.ShowCreateStatement, _context: StatementContext) -
 
 
 def _select(statement: s.SelectStatement, _context: StatementContext) -> Exchange[Answer]:
+    from treaty.metastore.execution.system_tables import select  # noqa: PLC0415 (tables, which most statements do not ask for)
+
     return _rows((yield from select(statement)), statement.table)
 
 
@@ -179,7 +179,14 @@ def _rows(listing: ResultRows, name: str) -> Answer:
     return name, "", ResultRows(listing.columns, listing.rows[:RESULT_ROWS]), (warning,)
 
 
+def _assert_schema(statement: s.AssertSchemaStatement, context: StatementContext) -> Exchange[Answer]:
+    from treaty.metastore.execution.assertions import assert_schema  # noqa: PLC0415 (as below)
+
+    return (yield from assert_schema(statement, context))
+
+
 def _assert_topic(statement: s.AssertTopicStatement, _context: StatementContext) -> Exchange[Answer]:
+    from treaty.metastore.execution.assertions import AssertFailedError  # noqa: PLC0415 (few statements assert)
     from treaty.metastore.execution.topic_statements import AwaitTopic, describe_assertion  # noqa: PLC0415 (a client of Kafka)
 
     what = describe_assertion(statement)
@@ -265,7 +272,7 @@ EXECUTORS: Mapping[type, tuple[str, Callable[[Any, StatementContext], Exchange[A
     s.PrintStatement: ("PRINT", _of_client),
     s.SelectRecordsStatement: ("SELECT FROM STREAM", _of_client),
     s.SelectRowsStatement: ("SELECT FROM TABLE", _of_client),
-    s.AssertSchemaStatement: ("ASSERT SCHEMA", assert_schema),
+    s.AssertSchemaStatement: ("ASSERT SCHEMA", _assert_schema),
     s.InsertStatement: ("INSERT", _insert),
     s.UpdateStatement: ("UPDATE", _update),
     s.DeleteStatement: ("DELETE", _delete),

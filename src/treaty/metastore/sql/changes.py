@@ -41,15 +41,6 @@ from treaty.metastore.sql.variables import VARIABLE_NAME
 _DIGEST = re.compile(r"[0-9A-Fa-f]{8,128}")
 
 
-def read_optional_kind(cursor: StatementCursor, *kinds: str) -> str:
-    """Read one of these words if a name follows it, and return it, else the empty string."""
-    if cursor.is_name(cursor.following):
-        return cursor.take_any(*kinds)
-    for kind in kinds:
-        cursor.sees(kind)
-    return ""
-
-
 # --------------------------------------------------------------------------------------------------------------- ALTER
 
 
@@ -170,7 +161,7 @@ def _read_digest(cursor: StatementCursor) -> str:
 
 def read_undrop(cursor: StatementCursor) -> UndropStatement:
     """Read what follows UNDROP."""
-    kind = read_optional_kind(cursor, "STREAM", "TABLE")
+    kind = cursor.take_before_name("STREAM", "TABLE")
     name = cursor.read_name()
     cursor.need_end()
     return UndropStatement(kind, name)
@@ -192,7 +183,7 @@ def read_rollback(cursor: StatementCursor) -> RestartStatement:
         message = "each statement is a commit of its own, and none is taken back"
         hint = "ROLLBACK name goes back to the query before the last OR REPLACE; UNDROP brings back what was dropped"
         cursor.fail("SYNTAX", message, hint=hint, expected=("a name",))
-    read_optional_kind(cursor, "QUERY", "STREAM", "TABLE")
+    cursor.take_before_name("QUERY", "STREAM", "TABLE")
     return _read_cascade(cursor, "ROLLBACK", cursor.read_name())
 
 
@@ -207,7 +198,7 @@ def read_reset(cursor: StatementCursor) -> RestartStatement:
 
 def read_refresh(cursor: StatementCursor) -> RestartStatement:
     """Read what follows REFRESH."""
-    read_optional_kind(cursor, "STREAM", "TABLE")
+    cursor.take_before_name("STREAM", "TABLE")
     name = cursor.read_name()
     if not cursor.take("FULL"):
         hint = f"REFRESH {name} FULL reads all again; ALTER STREAM {name} REFRESH SCHEMA takes the columns of the newest schema"
@@ -223,7 +214,7 @@ def _read_cascade(cursor: StatementCursor, way: str, name: str) -> RestartStatem
 
 
 def _read_query_name(cursor: StatementCursor) -> str:
-    read_optional_kind(cursor, "QUERY", "STREAM", "TABLE")
+    cursor.take_before_name("QUERY", "STREAM", "TABLE")
     if cursor.token.keyword == "ALL":
         message = "a statement is about one query"
         cursor.fail("NAME_REFUSED", message, hint="SHOW QUERIES, and a statement for each", expected=("a name",))

@@ -74,6 +74,14 @@ class StatementCursor:
                 return word
         return ""
 
+    def take_before_name(self, *words: str) -> str:
+        """Read one of these words if a name follows it, and return it, else the empty string."""
+        if self.is_name(self.following):
+            return self.take_any(*words)
+        for word in words:
+            self.sees(word)
+        return ""
+
     def need(self, *words: str) -> None:
         """Read these keywords, one after the other."""
         for word in words:

@@ -1,23 +1,17 @@
-"""SHOW, DESCRIBE, EXPLAIN, ASSERT and PRINT."""
+"""EXPLAIN, ASSERT and PRINT."""
 
 from treaty.core.schema import Pairs
 from treaty.metastore.sql.bodies import read_body
-from treaty.metastore.sql.changes import read_optional_kind
 from treaty.metastore.sql.create import read_create
 from treaty.metastore.sql.cursor import StatementCursor
-from treaty.metastore.sql.foreign_words import INSIDE
 from treaty.metastore.sql.heads import keep_topic_properties, read_properties
 from treaty.metastore.sql.records import read_moment
 from treaty.metastore.sql.statements import (
-    SHOWN,
     AssertSchemaStatement,
     AssertTopicStatement,
     CreateSourceStatement,
-    DescribeStatement,
     ExplainStatement,
     PrintStatement,
-    ShowCreateStatement,
-    ShowStatement,
 )
 from treaty.metastore.sql.values import EARLIEST, LATEST, ComparedRange
 
@@ -31,39 +25,6 @@ _NOT_EXPLAINED = frozenset({
     "RESET", "RESUME", "ROLLBACK", "SET", "SHOW", "UNDROP", "UPDATE",
 })  # fmt: skip
 _EXPLAINED = "EXPLAIN name, EXPLAIN CREATE … AS … or EXPLAIN SELECT …; a dry run says what another statement would do"
-
-
-def read_show(cursor: StatementCursor) -> ShowStatement | ShowCreateStatement:
-    """Read what follows SHOW or LIST."""
-    if cursor.take("CREATE"):
-        kind = read_optional_kind(cursor, "STREAM", "TABLE", "TYPE")
-        name = cursor.read_name()
-        cursor.need_end()
-        return ShowCreateStatement(kind, name)
-    cursor.take("ALL")
-    subject = cursor.need_any(*SHOWN)
-    of, recursive = "", False
-    if subject == "DEPENDENCIES":
-        of = cursor.read_name() if cursor.take("OF") else ""
-        recursive = cursor.take("RECURSIVE")
-    if subject == "HISTORY":
-        cursor.need("OF")
-        of = cursor.read_name()
-    extended = cursor.take("EXTENDED")
-    cursor.need_end()
-    return ShowStatement(subject, extended, of, recursive)
-
-
-def read_describe(cursor: StatementCursor) -> DescribeStatement:
-    """Read what follows DESCRIBE."""
-    cursor.refuse_foreign(*INSIDE["DESCRIBE"])
-    before = bool(read_optional_kind(cursor, "EXTENDED"))
-    kind = read_optional_kind(cursor, "STREAM", "TABLE", "TYPE")
-    before = before or bool(read_optional_kind(cursor, "EXTENDED"))
-    name = cursor.read_name()
-    after = cursor.take("EXTENDED")
-    cursor.need_end()
-    return DescribeStatement(kind, name, before or after)
 
 
 def read_explain(cursor: StatementCursor, settings: Pairs) -> ExplainStatement:
@@ -82,7 +43,7 @@ def read_explain(cursor: StatementCursor, settings: Pairs) -> ExplainStatement:
     if cursor.token.keyword in _NOT_EXPLAINED and cursor.following.kind != "end":
         message = f"EXPLAIN takes no {cursor.token.keyword}: it is of a query"
         cursor.fail("SYNTAX", message, hint=_EXPLAINED, expected=("a name", "CREATE", "SELECT"))
-    read_optional_kind(cursor, "QUERY", "STREAM", "TABLE")
+    cursor.take_before_name("QUERY", "STREAM", "TABLE")
     name = cursor.read_name("a name, CREATE or SELECT")
     cursor.need_end()
     return ExplainStatement(name)

@@ -2,34 +2,20 @@
 
 import gc
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from typing import Any
 
 from treaty.core.column_types.tokens import SqlToken, split_tokens
 from treaty.core.limits import SCRIPT_BYTES, SCRIPT_DIAGNOSTICS, SCRIPT_STATEMENTS, STATEMENT_BYTES
 from treaty.light_dataclass import dataclass
-from treaty.metastore.sql.changes import (
-    read_alter,
-    read_define,
-    read_drop,
-    read_pause,
-    read_refresh,
-    read_reset,
-    read_resume,
-    read_rollback,
-    read_set,
-    read_undefine,
-    read_undrop,
-    read_unset,
-)
-from treaty.metastore.sql.create import read_create
 from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.diagnostics import ERROR, WARNING, LineIndex, SqlDiagnostic, StatementError, nearest_word
 from treaty.metastore.sql.foreign_words import FIRST
 from treaty.metastore.sql.keywords import FIRST_WORDS
-from treaty.metastore.sql.questions import read_assert, read_describe, read_explain, read_print, read_show
-from treaty.metastore.sql.records import read_delete, read_insert, read_select, read_update
 from treaty.metastore.sql.statements import (
     DefineStatement,
     SetStatement,
@@ -42,30 +28,35 @@ from treaty.metastore.sql.variables import ReplacedText, replace_variables
 LARGE_TEXT = 50_000
 """From so many characters on a text is parsed without looks for garbage: tokens are in no cycles, and each look goes through all of them."""
 _REFUSED = re.compile("[\0\ufeff\ud800-\udfff]")
-_READERS = {
-    "ALTER": read_alter,
-    "DROP": read_drop,
-    "UNDROP": read_undrop,
-    "PAUSE": read_pause,
-    "RESUME": read_resume,
-    "ROLLBACK": read_rollback,
-    "RESET": read_reset,
-    "REFRESH": read_refresh,
-    "SHOW": read_show,
-    "LIST": read_show,
-    "DESCRIBE": read_describe,
-    "DESC": read_describe,
-    "SELECT": read_select,
-    "PRINT": read_print,
-    "ASSERT": read_assert,
-    "INSERT": read_insert,
-    "UPDATE": read_update,
-    "DELETE": read_delete,
-    "DEFINE": read_define,
-    "UNDEFINE": read_undefine,
-    "SET": read_set,
-    "UNSET": read_unset,
+_READERS: Mapping[str, str] = {
+    "CREATE": "create.read_create",
+    "EXPLAIN": "questions.read_explain",
+    "ALTER": "changes.read_alter",
+    "DROP": "changes.read_drop",
+    "UNDROP": "changes.read_undrop",
+    "PAUSE": "changes.read_pause",
+    "RESUME": "changes.read_resume",
+    "ROLLBACK": "changes.read_rollback",
+    "RESET": "changes.read_reset",
+    "REFRESH": "changes.read_refresh",
+    "SHOW": "listings.read_show",
+    "LIST": "listings.read_show",
+    "DESCRIBE": "listings.read_describe",
+    "DESC": "listings.read_describe",
+    "SELECT": "records.read_select",
+    "PRINT": "questions.read_print",
+    "ASSERT": "questions.read_assert",
+    "INSERT": "records.read_insert",
+    "UPDATE": "records.read_update",
+    "DELETE": "records.read_delete",
+    "DEFINE": "changes.read_define",
+    "UNDEFINE": "changes.read_undefine",
+    "SET": "changes.read_set",
+    "UNSET": "changes.read_unset",
 }
+"""By first word: the module and the function that read the rest of a statement."""
+_WITH_SETTINGS = frozenset({"CREATE", "EXPLAIN"})
+"""First words of statements that settings give defaults to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,11 +251,12 @@ class _ScriptParser:
         if word not in FIRST_WORDS:
             _refuse_word(cursor)
         cursor.at += 1
-        if word == "CREATE":
-            return read_create(cursor, tuple(self._settings.items()))
-        if word == "EXPLAIN":
-            return read_explain(cursor, tuple(self._settings.items()))
-        return _READERS[word](cursor)
+        statement: SqlStatement
+        if word in _WITH_SETTINGS:
+            statement = _reader_of(word)(cursor, tuple(self._settings.items()))
+        else:
+            statement = _reader_of(word)(cursor)
+        return statement
 
     def _apply(self, value: SqlStatement) -> None:
         """What a statement changes for those after it."""
@@ -286,6 +278,14 @@ class _ScriptParser:
         line, column = self._lines.find(start)
         message = error.message if len(error.message) < 500 else f"{error.message[:500]}…"
         notes.append(SqlDiagnostic(error.code, message, start, end, line, column, error.expected, error.hint, severity))
+
+
+@cache
+def _reader_of(word: str) -> Callable[..., Any]:
+    """Return what reads statements of a first word; its module is loaded for the first of them."""
+    module, name = _READERS[word].split(".")
+    reader: Callable[..., Any] = getattr(import_module(f"treaty.metastore.sql.{module}"), name)
+    return reader
 
 
 def _split(value: SqlStatement, text: str, start: int, end: int, cursor: StatementCursor) -> ParsedStatement:

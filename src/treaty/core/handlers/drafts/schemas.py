@@ -5,6 +5,7 @@ lookup digest.
 import hashlib
 from dataclasses import replace
 
+from treaty.core.command import UnansweredError
 from treaty.core.finding import Diagnostic
 from treaty.core.handlers.drafts.version_identity import NORMALISED, VersionRules, is_opaque, type_in
 from treaty.core.handlers.versions import as_sent, schema_row, select
@@ -28,15 +29,6 @@ from treaty.core.schema_engine import (
 from treaty.core.state.values import Schema, StoredReference
 from treaty.core.state.view import View
 from treaty.light_dataclass import dataclass
-
-
-class UnansweredError(Exception):
-    """The engine can't answer these questions at once; `decide` turns this into `Needs`."""
-
-    def __init__(self, questions: tuple[Question, ...]) -> None:
-        """Keep the questions."""
-        super().__init__(len(questions))
-        self.questions = questions
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.access.rights import Access
+from treaty.core.column_types import ColumnTypeError, SqlType, expand_type, parse_column_type, print_column_type
 from treaty.core.column_types.parser import PLAIN_TYPES
 from treaty.core.command import Command
 from treaty.core.limits import NAME_LENGTH, SOURCES_PAGE
@@ -193,3 +194,18 @@ def refuse_taken_type(view: View, name: str) -> None:
                 new=name,
                 allowed="another name",
             )
+
+
+def expand_text(view: View, definition: str, path: str = "/definition") -> str:
+    """Return the text of a type without named types; raises `TooLarge` where it is too deep, or has too many parts."""
+
+    def definition_of(key: str) -> SqlType | None:
+        row = view.get(TYPE, TypeKey(key))
+        return None if row is None else parse_column_type(row.definition)
+
+    try:
+        return print_column_type(expand_type(parse_column_type(definition), definition_of))
+    except ColumnTypeError as error:
+        raise TooLarge.of(
+            error.code, error.message, path=path, new=definition, allowed=", ".join(error.expected) or error.hint
+        ) from None

@@ -1,4 +1,4 @@
-"""Sources are described and listed, with what depends on them. A caller sees the sources that they may read."""
+"""Sources and named types are described and listed, with what depends on them. A caller sees the sources that they may read."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -11,23 +11,27 @@ from treaty.core.access.private_subjects import may_read
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.metastore.closure import describe_seen, describe_step, may_see, walk_closure
-from treaty.core.handlers.metastore.names import find_source, find_type, source_key
+from treaty.core.handlers.metastore.names import expand_text, find_source, find_type, source_key
 from treaty.core.messages.metastore import (
     Dependent,
     Dependents,
     DescribeSource,
+    DescribeType,
     DroppedListed,
     DroppedSources,
     ListDependents,
     ListDropped,
     ListSources,
+    ListTypes,
     SourceFound,
     Sources,
+    TypeFound,
+    Types,
 )
 from treaty.core.messages.query_feed import AssignedPart, FedQuery, FedRunner, ListQueries, QueryFeed
 from treaty.core.names import Subject
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import Source
+from treaty.core.sources import Source, StoredType
 from treaty.core.state.metastore.indexes import parts_of, pins_of, reads_of
 from treaty.core.state.metastore.keys import AssignmentKey, TypeKey
 from treaty.core.state.metastore.tables import ASSIGNMENT, DROPPED, RUNNER, SOURCE, TYPE
@@ -188,3 +192,34 @@ def _list_upstreams(base: View, access: Access | None, table: AnyTable, name: st
 def _type(base: View, key: str, user: str) -> Dependent:
     stored = base.get(TYPE, TypeKey(key))
     return Dependent("TYPE", key if stored is None else stored.name, user, "refuses")
+
+
+def describe_type(view: View, command: Command[DescribeType], engine: SchemaEngine) -> Decision[TypeFound]:
+    """Return a type with its expanded definition and its users."""
+    base = without_filter(view)[0]
+    key, stored = find_type(view, command.request.name)
+    steps = list(walk_closure(base, TYPE, key, recursive=False))
+    readable = sorted({describe_step(base, step).name for step in steps if may_see(command.access, step)})
+    hidden = sum(not may_see(command.access, step) for step in steps)
+    return Decision(
+        (), TypeFound(replace(stored, extra=()), expand_text(base, stored.definition), tuple(readable), hidden)
+    )
+
+
+def list_types(view: View, command: Command[ListTypes], engine: SchemaEngine) -> Decision[Types]:
+    """List types by key."""
+    request = command.request
+    base, limit = without_filter(view)[0], max(1, min(request.limit, limits.SOURCES_PAGE))
+    low, high = ALL_KEYS
+    rows: list[StoredType] = []
+    size, last = 0, ""
+    for key in base.walk(TYPE, after((request.after,)) if request.after else low, high):
+        row = base.get(TYPE, key)
+        if row is None:
+            continue
+        size += len(row.definition) + len(row.comment) + len(row.name) + len(row.label)
+        if len(rows) == limit or (rows and size > limits.SOURCES_PAGE_CHARACTERS):
+            return Decision((), Types(tuple(rows), last))
+        rows.append(replace(row, extra=()))
+        last = key.name
+    return Decision((), Types(tuple(rows)))

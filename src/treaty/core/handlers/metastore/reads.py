@@ -13,9 +13,8 @@ from treaty.core.column_types import ColumnTypeError, SqlType, parse_column_type
 from treaty.core.column_types.leaf_paths import list_read_leaves, lower_path, parse_path, print_path
 from treaty.core.column_types.tokens import print_name
 from treaty.core.command import Command
-from treaty.core.handlers.metastore.names import find_dropped, nearest_name, source_key, source_not_found
+from treaty.core.handlers.metastore.names import expand_text, find_dropped, nearest_name, source_key, source_not_found
 from treaty.core.handlers.metastore.pins import is_kept
-from treaty.core.handlers.metastore.types import expand_text
 from treaty.core.refusals import InvalidSource, NotLatest, SourceNotFound
 from treaty.core.sources import DroppedSource, SchemaPin, Source, SourceRead
 from treaty.core.state.codec import dumps

@@ -16,10 +16,15 @@ from treaty.core.handlers.metastore.body_names import (
 )
 from treaty.core.handlers.metastore.closure import source_used
 from treaty.core.handlers.metastore.creation import describe_stored
-from treaty.core.handlers.metastore.names import find_source, refuse_bad_name, refuse_taken_source, source_key
+from treaty.core.handlers.metastore.names import (
+    expand_text,
+    find_source,
+    refuse_bad_name,
+    refuse_taken_source,
+    source_key,
+)
 from treaty.core.handlers.metastore.places.topics import expired_rows, topic_of, topic_with
 from treaty.core.handlers.metastore.replacement import of_bad_rows
-from treaty.core.handlers.metastore.types import expand_text
 from treaty.core.large_texts import refuse_large_size
 from treaty.core.messages.metastore import ChangeSource, SourceStored
 from treaty.core.refusals import InvalidSource, SourceUsed, TooLarge

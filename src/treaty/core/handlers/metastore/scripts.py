@@ -12,9 +12,8 @@ from treaty.core.access.permissions import PUBLISHED, Required, RequiredPermissi
 from treaty.core.access.private_subjects import PublicView, refuse_hidden_changes, writable_view
 from treaty.core.access.rights import Permission
 from treaty.core.access.script_permissions import NEEDS_OF, needs_of
-from treaty.core.command import Command, Decision, StagedView, finish_work
+from treaty.core.command import Command, Decision, StagedView, UnansweredError, finish_work
 from treaty.core.handlers import queries as schema_queries
-from treaty.core.handlers.drafts.schemas import UnansweredError
 from treaty.core.handlers.metastore import changes, creation, drops, restoration, types
 from treaty.core.handlers.metastore import queries as source_queries
 from treaty.core.handlers.metastore.names import source_key
@@ -58,7 +57,7 @@ _HANDLERS: Mapping[type, tuple[Handler, str]] = {
 """By class of member: what decides it, and the member of the answer that it fills."""
 _QUESTIONS: Mapping[type, tuple[Handler, str]] = {
     m.DescribeSource: (source_queries.describe_source, "source"),
-    m.DescribeType: (types.describe_type, "type"),
+    m.DescribeType: (source_queries.describe_type, "type"),
     GetPin: (schema_queries.get_pin, "pin"),
     GetVersion: (schema_queries.get_version, "version"),
     GetSchema: (schema_queries.get_schema, "schema"),

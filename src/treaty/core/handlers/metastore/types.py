@@ -1,44 +1,31 @@
-"""Named types are created, dropped, described and listed."""
+"""Named types are created and dropped, and what uses them is held to them."""
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 
 from treaty.core import limits
-from treaty.core.access.authorized_view import without_filter
-from treaty.core.column_types import (
-    SQL_TYPE_WORDS,
-    ColumnTypeError,
-    SqlType,
-    expand_type,
-    list_type_names,
-    parse_column_type,
-    print_column_type,
-)
+from treaty.core.column_types import SQL_TYPE_WORDS, list_type_names, parse_column_type, print_column_type
 from treaty.core.column_types.tokens import print_name
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.metastore.closure import describe_step, may_see, source_used, walk_closure
 from treaty.core.handlers.metastore.definitions import column_type
-from treaty.core.handlers.metastore.names import find_type, refuse_bad_name, refuse_taken_type, type_key, type_not_found
-from treaty.core.handlers.metastore.places.topics import expired_rows
-from treaty.core.messages.metastore import (
-    CreateType,
-    DescribeType,
-    DropType,
-    ExpectedType,
-    ListTypes,
-    TypeDropped,
-    TypeFound,
-    Types,
-    TypeStored,
+from treaty.core.handlers.metastore.names import (
+    expand_text,
+    find_type,
+    refuse_bad_name,
+    refuse_taken_type,
+    type_key,
+    type_not_found,
 )
+from treaty.core.handlers.metastore.places.topics import expired_rows
+from treaty.core.messages.metastore import CreateType, DropType, ExpectedType, TypeDropped, TypeStored
 from treaty.core.refusals import InvalidSource, NotLatest, SourceExists, TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import DroppedSource, Source, SourceColumn, StoredType
 from treaty.core.state.metastore.keys import TypeKey
 from treaty.core.state.metastore.tables import TYPE
 from treaty.core.state.rows import make_row, make_tombstone
-from treaty.core.state.view import ALL_KEYS, View, after
+from treaty.core.state.view import View
 
 
 def create_type(view: View, command: Command[CreateType], engine: SchemaEngine) -> Decision[TypeStored]:
@@ -111,37 +98,6 @@ def drop_type(view: View, command: Command[DropType], engine: SchemaEngine) -> D
     return Decision(rows, TypeDropped(stored.name, dropped=True))
 
 
-def describe_type(view: View, command: Command[DescribeType], engine: SchemaEngine) -> Decision[TypeFound]:
-    """Return a type with its expanded definition and its users."""
-    base = without_filter(view)[0]
-    key, stored = find_type(view, command.request.name)
-    steps = list(walk_closure(base, TYPE, key, recursive=False))
-    readable = sorted({describe_step(base, step).name for step in steps if may_see(command.access, step)})
-    hidden = sum(not may_see(command.access, step) for step in steps)
-    return Decision(
-        (), TypeFound(replace(stored, extra=()), expand_text(base, stored.definition), tuple(readable), hidden)
-    )
-
-
-def list_types(view: View, command: Command[ListTypes], engine: SchemaEngine) -> Decision[Types]:
-    """List types by key."""
-    request = command.request
-    base, limit = without_filter(view)[0], max(1, min(request.limit, limits.SOURCES_PAGE))
-    low, high = ALL_KEYS
-    rows: list[StoredType] = []
-    size, last = 0, ""
-    for key in base.walk(TYPE, after((request.after,)) if request.after else low, high):
-        row = base.get(TYPE, key)
-        if row is None:
-            continue
-        size += len(row.definition) + len(row.comment) + len(row.name) + len(row.label)
-        if len(rows) == limit or (rows and size > limits.SOURCES_PAGE_CHARACTERS):
-            return Decision((), Types(tuple(rows), last))
-        rows.append(replace(row, extra=()))
-        last = key.name
-    return Decision((), Types(tuple(rows)))
-
-
 def refuse_unfit_columns(view: View, columns: Sequence[SourceColumn]) -> None:
     """Raise `TypeNotFound` for a named type that does not exist, and `TooLarge` for columns that are too deep with it."""
     types: set[str] = set()
@@ -196,21 +152,6 @@ def refuse_replaced_types(view: View, gone: DroppedSource) -> None:
                 new=f"{stored.name} AS {stored.definition}",
                 allowed=f"DROP TYPE {print_name(stored.name)} and create it as it was; or CREATE {print_name(gone.source.name)} again",
             )
-
-
-def expand_text(view: View, definition: str, path: str = "/definition") -> str:
-    """Return the text of a type without named types; raises `TooLarge` where it is too deep, or has too many parts."""
-
-    def definition_of(key: str) -> SqlType | None:
-        row = view.get(TYPE, TypeKey(key))
-        return None if row is None else parse_column_type(row.definition)
-
-    try:
-        return print_column_type(expand_type(parse_column_type(definition), definition_of))
-    except ColumnTypeError as error:
-        raise TooLarge.of(
-            error.code, error.message, path=path, new=definition, allowed=", ".join(error.expected) or error.hint
-        ) from None
 
 
 def _refuse_built_in(name: str) -> None:
