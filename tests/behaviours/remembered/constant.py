@@ -43,6 +43,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "arrow.iglu.events:share_validator",
         "arrow.decode:_READERS",
         "wire.confluent.headers:negotiate",
+        "light_dataclass:_params",
     ),
     "the key is the digest of a text and of what its references mean; answers that the clock decided are not kept": (
         "formats.engine:FormatEngine.cache",
@@ -52,6 +53,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
     ),
     "a part of the program or of an installed package, which is read once in a process": (
         "api.openapi.cached_pages:openapi",
+        "metastore.sql.script:_reader_of",
         "api.openapi.cached_pages:_document",
         "api.openapi.cached_pages:_page",
         "web.pages.assets:static_files",
