@@ -3,7 +3,7 @@
 The standard library compiles six methods for each class, and describes each of its fields. A command loads some 300 classes and makes
 instances of a sixth of them: making the classes was a third of its start. Here methods are functions that all classes share, ``__init__`` is
 compiled when the first instance is made, and fields are described when they are asked for. In all else the classes are those of
-`dataclasses`: `fields`, `replace`, `match`, pickles and errors are the same.
+`dataclasses`: `fields`, `replace`, `match`, pickles and errors are the same. Values are compared as tuples, as by Python 3.12.
 """
 
 import dataclasses
@@ -28,17 +28,18 @@ def _dataclass(
     """Make a class a dataclass as `dataclasses.dataclass` does, which makes those that `_is_light` refuses."""
 
     def make(target: type) -> type:
-        if slots and not options and _is_light(target):
-            return _make_light(target, frozen=frozen, eq=eq)
+        if slots and not options:
+            kinds = inspect.get_annotations(target)
+            if _is_light(target, kinds):
+                return _make_light(target, kinds, frozen=frozen, eq=eq)
         return dataclasses.dataclass(frozen=frozen, slots=slots, eq=eq, **options)(target)
 
     return make if cls is None else make(cls)
 
 
-def _is_light(target: type) -> bool:
+def _is_light(target: type, kinds: Mapping[str, Any]) -> bool:
     """Say whether a class has a docstring, none of `_OWN`, no dataclass above it, and fields that are plainly declared."""
     own = target.__dict__
-    kinds = own.get("__annotations__", {})
     return (
         bool(own["__doc__"])
         and _OWN.isdisjoint(own)
@@ -58,13 +59,13 @@ def _is_of_class(kind: Any) -> bool:
     return kind is ClassVar or getattr(kind, "__origin__", None) is ClassVar
 
 
-def _make_light(target: type, *, frozen: bool, eq: bool) -> type:
+def _make_light(target: type, kinds: Mapping[str, Any], *, frozen: bool, eq: bool) -> type:
     own = target.__dict__
-    names = [name for name, kind in own.get("__annotations__", {}).items() if not _is_of_class(kind)]
+    names = [name for name, kind in kinds.items() if not _is_of_class(kind)]
     defaults = {name: own[name] for name in names if name in own}
     details = {name: value for name, value in defaults.items() if isinstance(value, Field)}
     members: dict[str, Any] = {
-        "__dataclass_fields__": _Fields(defaults),
+        "__dataclass_fields__": _Fields(kinds, defaults),
         "__dataclass_params__": _params(frozen=frozen, eq=eq),
         "__match_args__": tuple(name for name in names if name not in details or _is_by_place(details[name])),
         "__repr__": _repr,
@@ -85,16 +86,16 @@ def _is_by_place(detail: Field[Any]) -> bool:
 class _Fields:
     """``__dataclass_fields__`` of a class: described by a class of the standard library with the same fields, when it is asked for."""
 
-    def __init__(self, defaults: Mapping[str, Any]) -> None:
-        self._defaults = defaults
+    def __init__(self, kinds: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+        self._members = {"__annotations__": dict(kinds), **defaults}
 
     def __set_name__(self, owner: Any, _: str) -> None:
         self._owner = owner
 
     def __get__(self, value: object, cls: Any) -> Any:
         owner = self._owner
-        members = {name: owner.__dict__[name] for name in ("__annotations__", "__module__") if name in owner.__dict__}
-        described: Any = type(owner.__name__, (), {**members, "__doc__": owner.__doc__, **self._defaults})
+        members = {"__module__": owner.__module__, "__doc__": owner.__doc__, **self._members}
+        described: Any = type(owner.__name__, (), members)
         described = dataclasses.dataclass(init=False, repr=False, eq=False)(described)
         owner.__dataclass_fields__ = described.__dataclass_fields__
         return described.__dataclass_fields__
