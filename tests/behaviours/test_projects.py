@@ -72,7 +72,7 @@ def test_files_of_a_folder_are_read_by_path_and_hidden_ones_are_left_out(tmp_pat
     for name in ("b.sql", "a/z.sql", ".hidden/x.sql", "_draft.sql", "notes.txt"):
         tmp_path.joinpath(name).parent.mkdir(exist_ok=True)
         tmp_path.joinpath(name).write_text("SHOW STREAMS", "utf-8")
-    assert [file.path for file in read_project_files(tmp_path)] == ["a/z.sql", "b.sql"]
+    assert [file.path for file in read_project_files(tmp_path)] == [str(tmp_path / "a/z.sql"), str(tmp_path / "b.sql")]
     tmp_path.joinpath("c.sql").write_bytes(b"\xff")
     with pytest.raises(InvalidProjectError, match="not UTF-8: byte 0 is 0xff"):
         read_project_files(tmp_path)

@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_folder_is_planned_shown_applied_and_then_has_nothing_to_do(run: Run, folder: Path) -> None:
     shown = run("plan", str(folder), code=3).output
-    assert "+ stream flights (flights.sql:1)\n    + CREATE STREAM flights (" in shown
+    assert f"+ stream flights ({folder / 'flights.sql'}:1)\n    + CREATE STREAM flights (" in shown
     assert "Plan: 1 created." in shown
     assert "there is no terminal to confirm on; add --yes" in run("apply", str(folder), code=2).output
     assert "Applied: 1 statement." in run("apply", str(folder), "--yes").output
@@ -126,9 +126,66 @@ def test_what_is_refused_has_its_file_and_line_and_nothing_is_written(run: Run, 
     folder.joinpath("a.sql").write_text("CREATE STREEM a;\nSHOW STREAMS", "utf-8")
     error = json.loads(run("apply", str(folder), "--json", code=2).stdout)["error"]
     assert [(one["file"], one["line"], one["rule"]) for one in error["problems"]] == [
-        ("a.sql", 1, "SYNTAX"),
-        ("a.sql", 2, "PROJECT_STATEMENT"),
+        (str(folder / "a.sql"), 1, "SYNTAX"),
+        (str(folder / "a.sql"), 2, "PROJECT_STATEMENT"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "place"),
+    [
+        ("CREATE STREAM a (id INT) WITH (KAFKA_TOPIC = 'a', VALUE_FORMT = 'AVRO')", "PROPERTY_UNKNOWN", (1, 51)),
+        ("\nSHOW STREAMS", "PROJECT_STATEMENT", (2, 1)),
+        ("CREATE TYPE a AS ARRAY<b>; CREATE TYPE b AS ARRAY<a>", "PROJECT_CIRCLE", (1, 1)),
+    ],
+)
+@pytest.mark.parametrize("command", ["plan", "compile"])
+def test_errors_of_files_are_annotated_from_the_current_folder(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, command: str, text: str, rule: str, place: tuple[int, int]
+) -> None:
+    """Whatever is wrong with a file is named as GitHub finds it, as text, as an annotation and as JSON."""
+    folder.joinpath("nested").mkdir()
+    folder.joinpath("nested", "a.sql").write_text(text, "utf-8")
+    monkeypatch.chdir(folder.parent)
+    done = run(command, "sql", "--output-format", "github", code=2)
+    line, column = place
+    assert f"::error file=sql/nested/a.sql,line={line},col={column},title={rule}::" in done.stdout
+    assert f"sql/nested/a.sql:{line}:{column}: {rule} " in done.stderr
+    (problem,) = json.loads(run(command, "sql", "--json", code=2).stdout)["error"]["problems"]
+    assert (problem["file"], problem["line"], problem["column"]) == ("sql/nested/a.sql", line, column)
+
+
+def test_a_lock_with_errors_is_annotated(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.joinpath("treaty.lock").write_text("format = 2", "utf-8")
+    monkeypatch.chdir(folder.parent)
+    annotated = run("compile", "sql", "--output-format", "github", code=2).stdout
+    assert annotated.startswith("::error file=sql/treaty.lock,")
+
+
+def test_a_folder_without_sql_and_schemas_is_a_wrong_path(run: Run, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    empty.joinpath("notes.txt").write_text("nothing", "utf-8")
+    for words in (["plan"], ["apply", "--yes"], ["apply", "--dry-run"]):
+        told = run(*words, str(empty), code=2).output
+        assert f"{empty} has no file of SQL (.sql) and no schema (" in told
+        assert ".avsc" in told
+    assert json.loads(run("plan", str(empty), "--json", code=2).stdout)["error"]["rule"] == "PROJECT_EMPTY"
+    for command in ("compile", "lock"):
+        assert "PROJECT_EMPTY no file of SQL is here" in run(command, str(empty), code=2).output
+
+
+def test_a_project_is_emptied_where_its_settings_say_the_label(run: Run, folder: Path, tmp_path: Path) -> None:
+    run("apply", str(folder), "--yes")
+    folder.joinpath("flights.sql").unlink()
+    assert "has no file of SQL" in run("plan", str(folder), code=2).output
+    wrong = tmp_path / "wrong"
+    wrong.mkdir()
+    told = run("apply", str(wrong), "--prune", "--label", "flights", "--yes", code=2).output
+    assert "to drop all of a project, keep its treaty.toml in the folder, with its label" in told
+    assert "Plan: 1 dropped." in run("plan", str(folder), "--prune", code=3).output
+    assert "dropped: stream flights" in run("apply", str(folder), "--prune", "--yes").output
+    assert "Nothing to do: no objects." in run("apply", str(folder), "--prune").output
 
 
 @pytest.mark.parametrize(

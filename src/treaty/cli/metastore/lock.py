@@ -7,15 +7,14 @@ from pathlib import Path
 import click
 
 from treaty.cli.metastore.body_types import open_body_planner
-from treaty.cli.metastore.plan_output import locate_file
-from treaty.cli.metastore.project import REFUSED, InvalidFilesError, ProjectOptions, read_project
+from treaty.cli.metastore.plan_output import locate_problem
+from treaty.cli.metastore.project import REFUSED, ProjectOptions, read_project, report_invalid_files
 from treaty.cli.registry import connection
 from treaty.cli.terminal import findings, screen
-from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
+from treaty.cli.terminal.findings import JSON, TEXT, OutputOptions, output_options
 from treaty.cli.terminal.source import UnusableError, read_text
 from treaty.core.registry import run_exchange
 from treaty.metastore.project.compilation import CompiledProject, compile_project, parse_lock
-from treaty.metastore.project.files import InvalidProjectError, ProjectProblem
 from treaty.metastore.project.lock import LOCK_FILE, MovedObject, ProjectLock, compare_locks, print_lock, read_lock
 from treaty.metastore.project.objects import SqlProject
 
@@ -30,13 +29,11 @@ def _lock_path(path: str) -> Path:
     return (root if root.is_dir() else root.parent) / LOCK_FILE
 
 
-def _read_lock_file(file: Path) -> ProjectLock:
+def _read_lock_file(file: Path, output: OutputOptions) -> ProjectLock:
     if not file.is_file():
         return ProjectLock()
-    try:
+    with report_invalid_files(output):
         return parse_lock(read_text(str(file), "SCRIPT_BYTES"), str(file))
-    except InvalidProjectError as error:
-        raise InvalidFilesError(error) from error
 
 
 def _read_registry(project: SqlProject, registry: str) -> ProjectLock:
@@ -64,9 +61,10 @@ def lock(path: str, *, variables: tuple[str, ...], check: bool, registry: str, a
       treaty lock sql/ --registry http://127.0.0.1:8081
       treaty lock sql/ --check
     """  # noqa: D301 - click wants the control character
-    project, _ = read_project(path, ProjectOptions(variables))
+    output = OutputOptions(JSON if as_json else TEXT)
+    project, _ = read_project(path, ProjectOptions(variables), output)
     file = _lock_path(path)
-    old = _read_lock_file(file)
+    old = _read_lock_file(file, output)
     new = _read_registry(project, registry)
     moved = compare_locks(old, new)
     if not check:
@@ -125,18 +123,15 @@ def compile_(
       treaty compile sql/ --output-format github
       treaty compile sql/ --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
-    project, _ = read_project(path, ProjectOptions(variables))
-    old = _read_lock_file(_lock_path(path))
-    try:
-        with open_body_planner(project, bodies) as plan_body:
-            compiled = compile_project(project, old, plan_body)
-    except InvalidProjectError as error:
-        raise InvalidFilesError(error) from error
+    project, _ = read_project(path, ProjectOptions(variables), output)
+    old = _read_lock_file(_lock_path(path), output)
+    with report_invalid_files(output), open_body_planner(project, bodies) as plan_body:
+        compiled = compile_project(project, old, plan_body)
     moved = () if registry is None else compare_locks(old, _read_registry(project, registry))
     if output.is_json:
-        _say_json(path, compiled, moved)
+        _say_json(compiled, moved)
     else:
-        findings.print_findings((_locate(problem, path) for problem in compiled.problems), output)
+        findings.print_findings(map(locate_problem, compiled.problems), output)
         for moved_object in moved:
             screen.say(str(moved_object), "red")
         counts = screen.format_count(len(compiled.objects), "object")
@@ -145,14 +140,8 @@ def compile_(
     sys.exit(REFUSED if compiled.problems or moved else 0)
 
 
-def _locate(problem: ProjectProblem, path: str) -> LocatedFinding:
-    sentence = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
-    file = locate_file(path, problem.file)
-    return LocatedFinding(file, problem.rule, sentence, problem.line, problem.column, {"remedy": problem.hint})
-
-
-def _say_json(path: str, compiled: CompiledProject, moved: tuple[MovedObject, ...]) -> None:
-    problems = [{**asdict(problem), "file": locate_file(path, problem.file)} for problem in compiled.problems]
+def _say_json(compiled: CompiledProject, moved: tuple[MovedObject, ...]) -> None:
+    problems = list(map(asdict, compiled.problems))
     members = {
         "fine": not problems and not moved,
         "objects": [asdict(one) for one in compiled.objects],

@@ -1,11 +1,11 @@
 """How a plan of SQL is printed: as text with its differences, as findings of refused steps, and as JSON."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from treaty.cli.terminal import findings, screen
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions
+from treaty.metastore.project.files import ProjectProblem
 from treaty.metastore.project.plan import CHANGE, CREATE, DROP, KEEP, PlannedStep, ProjectPlan
 
 MARKS = {CREATE: "+", CHANGE: "~", DROP: "-", KEEP: " "}
@@ -14,17 +14,17 @@ DONE = {CREATE: "created", CHANGE: "changed", DROP: "dropped", KEEP: "unchanged"
 LINE_COLOURS = {"+": "green", "-": "red", " ": None}
 
 
-def list_members(plan: ProjectPlan, path: str) -> dict[str, Any]:
+def list_members(plan: ProjectPlan) -> dict[str, Any]:
     """Return a plan as members of a JSON object."""
     return {
         "label": plan.label,
         "fine": not plan.refused and not plan.waiting,
         "counts": {DONE[action]: count for action, count in plan.counts.items()},
-        "steps": [_step_members(step, path) for step in plan.steps],
+        "steps": [_step_members(step) for step in plan.steps],
     }
 
 
-def _step_members(step: PlannedStep, path: str) -> dict[str, Any]:
+def _step_members(step: PlannedStep) -> dict[str, Any]:
     refusal = None
     if step.refusal is not None:
         reason = asdict(step.refusal)
@@ -33,7 +33,7 @@ def _step_members(step: PlannedStep, path: str) -> dict[str, Any]:
         "action": step.action,
         "kind": step.kind,
         "name": step.name,
-        "file": locate_file(path, step.file),
+        "file": step.file,
         "line": step.line,
         "statement": step.text,
         "differences": list(step.differences),
@@ -44,23 +44,26 @@ def _step_members(step: PlannedStep, path: str) -> dict[str, Any]:
     }
 
 
-def locate_file(path: str, file: str) -> str:
-    """Return the path of a file of a project, which is relative to its folder."""
-    return str(Path(path, file)) if file and Path(path).is_dir() else file
-
-
-def say_problems(plan: ProjectPlan, path: str, output: OutputOptions) -> None:
+def say_problems(plan: ProjectPlan, output: OutputOptions) -> None:
     """Print the refused steps as findings in their files."""
-    findings.print_findings((_locate(step, path) for step in (*plan.refused, *plan.waiting)), output)
+    findings.print_findings(map(_locate_step, (*plan.refused, *plan.waiting)), output)
 
 
-def _locate(step: PlannedStep, path: str) -> LocatedFinding:
+def locate_problem(problem: ProjectProblem) -> LocatedFinding:
+    """Return what is wrong in a file as a finding."""
+    sentence = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
+    return LocatedFinding(
+        problem.file, problem.rule, sentence, problem.line, problem.column, {"remedy": problem.hint}
+    )
+
+
+def _locate_step(step: PlannedStep) -> LocatedFinding:
     assert step.refusal is not None, "the step is refused"
     reason = step.refusal
     facts = {"old": reason.old, "new": reason.new, "remedy": reason.allowed}
     is_said = reason.allowed in reason.message  # as errors of a text have it, and those without a remedy
     sentence = reason.message if is_said else f"{reason.message}; {reason.allowed}"
-    file = locate_file(path, step.file) or f"{step.kind} {step.name}"
+    file = step.file or f"{step.kind} {step.name}"
     return LocatedFinding(file, reason.rule, sentence, step.line, 1 if step.line else 0, facts)
 
 

@@ -1,19 +1,21 @@
 """`treaty plan` and `treaty apply` of SQL: a file or a folder of statements as the desired state of a metastore."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
-from treaty.cli.metastore.plan_output import DONE, list_members, say_plan, say_problems
+from treaty.cli.metastore.plan_output import DONE, list_members, locate_problem, say_plan, say_problems
 from treaty.cli.metastore.planner_choice import AUTO, PlannerChoice, open_planning
 from treaty.cli.metastore.wait_notice import WaitNotice, show_wait
 from treaty.cli.registry import connection
-from treaty.cli.terminal import screen
+from treaty.cli.terminal import findings, screen
 from treaty.cli.terminal.errors import ReportedError
-from treaty.cli.terminal.findings import OutputOptions
+from treaty.cli.terminal.findings import GITHUB, OutputOptions
 from treaty.cli.terminal.options import parse_pairs
 from treaty.metastore.execution.results import StatementResult
 from treaty.metastore.metastore import Metastore
@@ -24,7 +26,7 @@ from treaty.metastore.project.application import (
     list_ready_steps,
     make_plan,
 )
-from treaty.metastore.project.files import InvalidProjectError, read_project_files
+from treaty.metastore.project.files import InvalidProjectError, has_project_files, read_project_files
 from treaty.metastore.project.objects import SqlProject, parse_project
 from treaty.metastore.project.plan import PlannedStep, ProjectPlan
 from treaty.metastore.project.settings import read_project_settings
@@ -77,9 +79,20 @@ class StoppedApplyError(ReportedError):
         super().__init__(str(stopped), rule, applied=stopped.done, allowed="treaty apply again")
 
 
-def read_project(path: str, options: ProjectOptions) -> tuple[SqlProject, ProjectChoices]:
-    """Return the project of a file or folder, and how it is applied. Errors of its files end the program."""
+@contextmanager
+def report_invalid_files(output: OutputOptions) -> Iterator[None]:
+    """End the program where the block finds errors in files; annotations of GitHub name their lines beside the error."""
     try:
+        yield
+    except InvalidProjectError as error:
+        if output.format == GITHUB:
+            findings.print_findings(map(locate_problem, error.problems), output)
+        raise InvalidFilesError(error) from error
+
+
+def read_project(path: str, options: ProjectOptions, output: OutputOptions) -> tuple[SqlProject, ProjectChoices]:
+    """Return the project of a file or folder, and how it is applied. Errors of its files end the program."""
+    with report_invalid_files(output):
         settings = read_project_settings(path)
         label = options.label or settings.label
         if options.prune and not label:
@@ -88,16 +101,25 @@ def read_project(path: str, options: ProjectOptions) -> tuple[SqlProject, Projec
                 'treaty.toml as label = "NAME" under [project]. Only what was applied under a label is ever dropped'
             )
         variables = {**settings.variables, **dict(parse_pairs(options.variables))}
-        project = parse_project(read_project_files(path), variables)
-    except InvalidProjectError as error:
-        raise InvalidFilesError(error) from error
+        files = () if is_emptied_project(path, options) else read_project_files(path)
+        project = parse_project(files, variables)
     return project, ProjectChoices(label, options.prune)
+
+
+def is_emptied_project(path: str, options: ProjectOptions) -> bool:
+    """Whether --prune of a folder without SQL drops all of its project: the treaty.toml in it says the label.
+
+    --label does not say so: a wrong path would drop what another folder describes.
+    """
+    if not options.prune or not Path(path).is_dir() or has_project_files(path):
+        return False
+    return bool(read_project_settings(path).label)
 
 
 def apply_sql(path: str, registry: str, output: OutputOptions, options: ProjectOptions) -> NoReturn:
     """Plan a project of SQL, show the plan, ask, and carry it out; ends the program with its exit code."""
     _refuse_schema_files(path)
-    project, choices = read_project(path, options)
+    project, choices = read_project(path, options, output)
     for warning in project.warnings:
         screen.say(f"warning: {warning}", "yellow", err=True)
     with (
@@ -105,15 +127,12 @@ def apply_sql(path: str, registry: str, output: OutputOptions, options: ProjectO
         open_planning(options.planner, registry) as planning,
     ):
         metastore = Metastore(target.registry, planning=planning)
-        try:
-            with show_wait(_text_of_queries(project), planner=options.planner):
-                plan = make_plan(metastore, project, choices)
-        except InvalidProjectError as error:
-            raise InvalidFilesError(error) from error
+        with report_invalid_files(output), show_wait(_text_of_queries(project), planner=options.planner):
+            plan = make_plan(metastore, project, choices)
         if output.is_json:
-            code = _apply_as_json(metastore, plan, path, options)
+            code = _apply_as_json(metastore, plan, options)
         else:
-            code = _apply_as_text(metastore, plan, path, output, options)
+            code = _apply_as_text(metastore, plan, output, options)
     sys.exit(code)
 
 
@@ -128,10 +147,8 @@ def _find_code(plan: ProjectPlan, options: ProjectOptions) -> int:
     return CHANGES if options.dry_run and plan.changes else FINE
 
 
-def _apply_as_text(
-    metastore: Metastore, plan: ProjectPlan, path: str, output: OutputOptions, options: ProjectOptions
-) -> int:
-    say_problems(plan, path, output)
+def _apply_as_text(metastore: Metastore, plan: ProjectPlan, output: OutputOptions, options: ProjectOptions) -> int:
+    say_problems(plan, output)
     say_plan(plan)
     code = _find_code(plan, options)
     if code == REFUSED:
@@ -148,13 +165,13 @@ def _apply_as_text(
     return code
 
 
-def _apply_as_json(metastore: Metastore, plan: ProjectPlan, path: str, options: ProjectOptions) -> int:
+def _apply_as_json(metastore: Metastore, plan: ProjectPlan, options: ProjectOptions) -> int:
     code = _find_code(plan, options)
     applied = 0
     if code == FINE and plan.changes:
         connection.confirm("Apply this plan?", yes=options.yes)
         applied = len(_apply_steps(metastore, plan, options, lambda _: None))
-    screen.say_json({**list_members(plan, path), "dry_run": options.dry_run, "applied": applied})
+    screen.say_json({**list_members(plan), "dry_run": options.dry_run, "applied": applied})
     return code
 
 

@@ -11,10 +11,11 @@ import click
 
 from treaty.assemble import connect
 from treaty.cli.metastore.planner_choice import add_planner_option, read_planner_choice
-from treaty.cli.metastore.project import ProjectOptions, apply_sql
+from treaty.cli.metastore.project import ProjectOptions, apply_sql, is_emptied_project, report_invalid_files
 from treaty.cli.registry import connection
 from treaty.cli.terminal import findings, registry_url, registry_warnings, screen
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
+from treaty.cli.terminal.source import UnusableError
 from treaty.cli.transfer.folder import read_folder
 from treaty.client.transfer.apply import ApplyResult, SubjectChange, apply
 from treaty.client.transfer.desired import order_subjects
@@ -79,7 +80,7 @@ def plan(folder: str, *, registry: str, strict: bool, output: OutputOptions, opt
     Example:
       treaty plan schemas/ --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
-    if _is_sql(folder, options):
+    if _is_sql(folder, options, output):
         apply_sql(folder, registry, output, replace(options, dry_run=True))
     _apply_folder(folder, registry, output, dry_run=True, strict=strict)
 
@@ -129,12 +130,12 @@ def apply_(
       treaty apply streams/ --var env=test --yes
       treaty apply streams/ --label flights --prune --dry-run
     """  # noqa: D301 - click wants the control character
-    if _is_sql(folder, options):
+    if _is_sql(folder, options, output):
         apply_sql(folder, registry, output, replace(options, dry_run=dry_run, yes=yes))
     _apply_folder(folder, registry, output, dry_run=dry_run, strict=strict)
 
 
-def _is_sql(folder: str, options: ProjectOptions) -> bool:
+def _is_sql(folder: str, options: ProjectOptions, output: OutputOptions) -> bool:
     """Whether a path is a project of SQL. Raises `UsageError` for options and paths that don't go together."""
     if has_project_files(folder):
         return True
@@ -142,14 +143,29 @@ def _is_sql(folder: str, options: ProjectOptions) -> bool:
         raise click.UsageError(
             f"{folder} is no folder and no file of SQL: give a folder of schemas, or a file that ends in .sql"
         )
+    with report_invalid_files(output):
+        if is_emptied_project(folder, options):
+            return True
     if not options.is_default:
-        raise click.UsageError(f"--var, --label and --prune are about SQL, and {folder} has no file that ends in .sql")
+        emptied = (
+            "; to drop all of a project, keep its treaty.toml in the folder, with its label" if options.prune else ""
+        )
+        raise click.UsageError(
+            f"--var, --label and --prune are about SQL, and {folder} has no file that ends in .sql{emptied}"
+        )
     return False
 
 
 def _apply_folder(folder: str, registry: str, output: OutputOptions, *, dry_run: bool, strict: bool) -> None:
     formats = find_formats()
-    desired = order_subjects(read_folder(folder, formats).list_desired_subjects(), formats)
+    listed = read_folder(folder, formats).list_desired_subjects()
+    if not listed:
+        suffixes = ", ".join(sorted({suffix for name in formats.names for suffix in formats[name].suffixes}))
+        raise UnusableError(
+            f"{folder} has no file of SQL (.sql) and no schema ({suffixes}): give the folder that has them, or a file of SQL",
+            "PROJECT_EMPTY",
+        )
+    desired = order_subjects(listed, formats)
     missing: registry_url.MISSING = "empty" if dry_run else "create"
     with (
         connection.open_registry(registry, missing) as target,

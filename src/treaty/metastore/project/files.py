@@ -13,7 +13,7 @@ SUFFIX = ".sql"
 
 @dataclass(frozen=True, slots=True)
 class ProjectFile:
-    """A file of statements: its path as messages name it, and its text."""
+    """A file of statements: its path as messages name it, from the current folder, and its text."""
 
     path: str
     text: str
@@ -51,6 +51,7 @@ class InvalidProjectError(Invalid):
 def read_project_files(path: str | Path) -> tuple[ProjectFile, ...]:
     """Return the file of a path, or all files of a folder and the folders in it that end in ``.sql``, by path.
 
+    Their paths begin with the one that was given, so that messages name what a reader can open.
     Names that begin with a dot or an underscore are left out. Raises `InvalidProjectError` for files that can't be read, that
     are no UTF-8 or too large, for too many of them, and for a folder without any.
     """
@@ -64,7 +65,7 @@ def read_project_files(path: str | Path) -> tuple[ProjectFile, ...]:
     if len(paths) > PROJECT_FILES:
         message = f"{len(paths)} files are more than the limit PROJECT_FILES of {PROJECT_FILES}"
         raise InvalidProjectError([ProjectProblem(str(path), 0, 0, "PROJECT_FILES", message, "two projects")])
-    return tuple(_read_file(root / name, name) for name in paths)
+    return tuple(_read_file(root / name, str(root / name)) for name in paths)
 
 
 def has_project_files(path: str | Path) -> bool:
