@@ -54,7 +54,11 @@ def test_what_the_folder_lacks_is_dropped_within_its_label_alone(run: Run, folde
     run("apply", str(folder), "--yes")
     run("sql", "-e", STREAM.replace("flights", "byhand"), "--var", "env=x")
     folder.joinpath("old.sql").unlink()
-    assert "Nothing to do" in run("apply", str(folder)).output
+    told = run("apply", str(folder)).output
+    assert "note: old has the label flights and is in no file: --prune would drop it\n" in told
+    assert "Nothing to do: 1 unchanged." in told
+    noted = json.loads(run("plan", str(folder), "--json").stdout)["notes"]
+    assert noted == ["old has the label flights and is in no file: --prune would drop it"]
     assert "- stream old\n    - CREATE STREAM old (" in run("apply", str(folder), "--prune", "--yes").output
     assert "byhand" in run("metastore", "export").output
     folder.joinpath("treaty.toml").unlink()
@@ -84,6 +88,8 @@ def test_types_that_the_folder_lacks_are_dropped_within_its_label_alone(run: Run
     told = run("apply", str(folder), "--prune", "--yes", code=1).output
     assert "TYPE_USED The type way is used by theirs" in told
     assert "Nothing is written." in told
+    assert "Plan: 1 unchanged, 2 refused." in told
+    assert "note: way has the label flights and is in no file" in run("plan", str(folder)).output
     run("sql", "-e", "DROP TYPE theirs")
     told = run("apply", str(folder), "--prune", "--yes").output
     assert told.index("dropped: type way") < told.index("dropped: type place")

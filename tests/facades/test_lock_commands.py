@@ -142,6 +142,11 @@ def test_heads_are_typed_without_a_registry(run: Run, folder: Path) -> None:
     ]
     assert found == ["READ_NOT_FOUND", "COLUMN_TYPE", "PROPERTY_MISSING", "SOURCE_FORMAT"]
     assert "did you mean flights?" in annotated
+    assert f"::error file={folder / 'late.sql'},line=1,col=44,title=READ_NOT_FOUND" in annotated
+    folder.joinpath("late.sql").write_text("CREATE TYPE late AS ARRAY<\n airprot>", "utf-8")
+    annotated = run("compile", str(folder), "--no-bodies", "--output-format", "github", code=1).output
+    assert f"::error file={folder / 'late.sql'},line=2,col=2,title=TYPE_NOT_FOUND" in annotated
+    assert "did you mean airport?" in annotated
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,10 @@ from treaty.metastore.project.application import (
     make_plan,
 )
 from treaty.metastore.project.files import InvalidProjectError, has_project_files, read_project_files
+from treaty.metastore.project.metastore_rows import ProjectChoices
 from treaty.metastore.project.objects import SqlProject, parse_project
 from treaty.metastore.project.plan import PlannedStep, ProjectPlan
 from treaty.metastore.project.settings import read_project_settings
-from treaty.metastore.project.steps import ProjectChoices
 
 FINE, REFUSED, UNUSABLE, CHANGES = 0, 1, 2, 3
 NO_STEP = PlannedStep("unchanged", "", "")

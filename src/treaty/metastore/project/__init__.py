@@ -2,7 +2,7 @@
 
 from treaty.metastore.project.application import apply_plan, make_plan
 from treaty.metastore.project.files import read_project_files
+from treaty.metastore.project.metastore_rows import ProjectChoices
 from treaty.metastore.project.objects import parse_project
-from treaty.metastore.project.steps import ProjectChoices
 
 __all__ = ["ProjectChoices", "apply_plan", "make_plan", "parse_project", "read_project_files"]

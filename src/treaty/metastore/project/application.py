@@ -13,9 +13,10 @@ from treaty.metastore.execution.results import StatementResult
 from treaty.metastore.execution.statements import EXPECTING
 from treaty.metastore.metastore import Metastore
 from treaty.metastore.project.commits import apply_commit, is_too_large, list_commits
+from treaty.metastore.project.metastore_rows import ProjectChoices
 from treaty.metastore.project.objects import SqlProject
 from treaty.metastore.project.plan import PlannedStep, ProjectPlan, describe_refusals
-from treaty.metastore.project.steps import ProjectChoices, plan_project
+from treaty.metastore.project.steps import plan_project
 from treaty.metastore.script_run import run_statement
 from treaty.metastore.sql.script import ParsedStatement
 

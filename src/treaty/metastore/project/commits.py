@@ -44,7 +44,7 @@ def preview_plan(plan: ProjectPlan, needs: Mapping[ObjectKey, Collection[ObjectK
         if refused_steps < 0:
             break
         refused = steps[places[refused_steps]]
-        steps[places[refused_steps]] = replace(refused, refusal=reason)
+        steps[places[refused_steps]] = refused.refuse(reason)
         out.add(key_of_step(refused))
     return replace(plan, steps=tuple(steps))
 

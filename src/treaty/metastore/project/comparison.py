@@ -43,21 +43,28 @@ def find_new_print(
     and `NotFound` for a type or schema that is missing.
     """
     if statement.body:
-        return print_statement(_complete_query(statement, row)), None, ()
+        return print_statement(complete_statement(statement, row)), None, ()
     if row is not None and row.query is None and is_unchanged(statement, row):
         return print_source(row), None, ()
     request, notes = yield from define_source(statement if row is None else pin_sides(statement, row), text)
     return print_source(row_of(request)), request, notes
 
 
-def _complete_query(statement: CreateSourceStatement, row: Source | None) -> CreateSourceStatement:
-    """Return a statement with a query as its row would print it: what the plan has chosen is as it is."""
+def complete_statement(statement: CreateSourceStatement, row: Source | None) -> CreateSourceStatement:
+    """Return a statement as its row would print it, with what the row has and the statement leaves to defaults."""
     properties = dict(statement.properties)
-    if row is not None and row.query is not None:
+    if row is not None and (row.query is not None or not statement.body):
         properties = {name: text for name, text in properties_of(row) if name in DEFINED} | properties
+    columns = () if statement.body else statement.columns
     return replace(
-        statement, properties=tuple(sorted(properties.items())), columns=(), or_replace=False, if_not_exists=False
+        statement, properties=tuple(sorted(properties.items())), columns=columns, or_replace=False, if_not_exists=False
     )
+
+
+def print_planned_query(statement: CreateSourceStatement, planned: Source) -> str:
+    """Return a statement with a query as the source will be printed that a planner has planned: with its topic and formats."""
+    complete = replace(statement, properties=properties_of(planned))
+    return print_statement(complete_statement(complete, None))
 
 
 def is_unchanged(statement: CreateSourceStatement, row: Source) -> bool:
@@ -110,7 +117,12 @@ def _part_says(statement: CreateSourceStatement, row: Source, side: str) -> bool
 
 
 def pin_sides(statement: CreateSourceStatement, row: Source) -> CreateSourceStatement:
-    """Return a statement that names the schemas which its source is bound to, where it names none itself."""
+    """Return a statement that names the schemas which its source is bound to, where it names none itself.
+
+    One with a query is as it is: its schemas are made of the columns that come out.
+    """
+    if statement.body:
+        return statement
     properties = dict(statement.properties)
     for side, part in zip(SIDES, (row.key, row.value), strict=True):
         name = f"{side.upper()}_SCHEMA_ID"

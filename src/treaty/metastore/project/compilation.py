@@ -102,9 +102,10 @@ class _HeadCompiler:
         for kind in types_of(described.statement):
             missing = [name for name in list_type_names(kind) if name not in self.types]
             if missing:
-                hint = f"CREATE TYPE in a file of the project, or {LOCK_AGAIN}"
+                near = get_close_matches(missing[0], sorted(self.types), 1)
+                hint = f"did you mean {near[0]}?" if near else f"CREATE TYPE in a file of the project, or {LOCK_AGAIN}"
                 message = f"no file and no lock has the type {missing[0]}"
-                self.problems.append(described.find_problem("TYPE_NOT_FOUND", message, hint))
+                self.problems.append(described.find_name_problem(missing[0], "TYPE_NOT_FOUND", message, hint))
                 return
             expand_type(kind, self.types.get)
 
@@ -137,7 +138,7 @@ class _HeadCompiler:
                 near = get_close_matches(name, sorted(self.sources), 1)
                 hint = f"did you mean {near[0]}?" if near else f"a file that creates it, or {LOCK_AGAIN}"
                 message = f"the query reads {name}, which no file and no lock has"
-                self.problems.append(described.find_problem("READ_NOT_FOUND", message, hint))
+                self.problems.append(described.find_name_problem(name, "READ_NOT_FOUND", message, hint))
         return len(self.problems) == before
 
     def _list_locked_columns(self, described: ProjectObject, statement: CreateSourceStatement) -> Iterator[str]:

@@ -46,11 +46,7 @@ def plan_type_drops(choice: DropChoice, types: Mapping[str, StoredType]) -> list
     """Return the drops of the types that have the label and are not in the project. Whether something else uses them the dry run of
     the whole plan says, after the drops of sources.
     """
-    if not choice.label:
-        return []
-    going = {
-        key: type_ for key, type_ in types.items() if type_.label == choice.label and ("type", key) not in choice.kept
-    }
+    going = _list_going_types(choice, types)
     steps = []
     for key in order_drops({key: set(type_.types) for key, type_ in going.items()}):
         drop = DropTypeStatement(going[key].name)
@@ -59,6 +55,26 @@ def plan_type_drops(choice: DropChoice, types: Mapping[str, StoredType]) -> list
             PlannedStep(DROP, "TYPE", drop.name, differences=lines, statement=drop, text=print_statement(drop))
         )
     return steps
+
+
+def note_undescribed(
+    choice: DropChoice, sources: Mapping[str, Source], types: Mapping[str, StoredType]
+) -> tuple[str, ...]:
+    """Return a note for each source and type that has the label and no statement, where the plan drops nothing."""
+    if not choice.label:
+        return ()
+    left = [source.name for key, source in sources.items() if _is_going(choice, sources, key, source)]
+    left += [type_.name for type_ in _list_going_types(choice, types).values()]
+    return tuple(f"{name} has the label {choice.label} and is in no file: --prune would drop it" for name in left)
+
+
+def _list_going_types(choice: DropChoice, types: Mapping[str, StoredType]) -> dict[str, StoredType]:
+    """Return the types that have the label and no statement; nothing without a label is ever dropped."""
+    return {
+        key: type_
+        for key, type_ in types.items()
+        if choice.label and type_.label == choice.label and ("type", key) not in choice.kept
+    }
 
 
 def _is_going(choice: DropChoice, sources: Mapping[str, Source], key: str, source: Source) -> bool:
@@ -96,13 +112,13 @@ def _plan_drop(
     try:
         closure = (yield from request_answer(request)).names
     except Refusal as refused:
-        return replace(step, refusal=refused.reason)
+        return step.refuse(refused.reason)
     along = [name for name in closure if key_of_name(name) != key]
     step = replace(step, closure=tuple(name for name in along if key_of_name(name) not in going))
     staying = [name for name in along if key_of_name(name) not in going and not _is_part(sources, name)]
     if any(("source", key_of_name(name)) in choice.changed for name in staying):
         return replace(step, is_checked=False)
-    return replace(step, refusal=_read_by(source, staying)) if staying else step
+    return step.refuse(_read_by(source, staying)) if staying else step
 
 
 def _is_part(sources: Mapping[str, Source], name: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from treaty.core.column_types.tokens import SqlToken, read_quoted, split_tokens
 from treaty.core.sources import PAUSED, RUNNING
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.project.files import InvalidProjectError, ProjectFile, ProjectProblem
@@ -34,7 +35,7 @@ IGNORED = (DefineStatement, UndefineStatement, SetStatement, UnsetStatement)
 class ProjectObject:
     """A stream, table or type of a project, with the place of its statement.
 
-    `protect` and `state` are what ALTER … SET PROTECTED, PAUSE and RESUME beside it say: None and the empty text where there is
+    `text` has the variables replaced, `written` is as the file has it. `protect` and `state` are what ALTER … SET PROTECTED, PAUSE and RESUME beside it say: None and the empty text where there is
     no such statement, and then the metastore keeps what it has.
     """
 
@@ -43,6 +44,7 @@ class ProjectObject:
     file: str
     line: int = 1
     column: int = 1
+    written: str = ""
     protect: bool | None = None
     state: str = ""
 
@@ -60,6 +62,30 @@ class ProjectObject:
     def find_problem(self, rule: str, message: str, hint: str = "") -> ProjectProblem:
         """Return a problem at the place of the statement."""
         return ProjectProblem(self.file, self.line, self.column, rule, message, hint)
+
+    def find_name_problem(self, name: str, rule: str, message: str, hint: str = "") -> ProjectProblem:
+        """Return a problem at the place of a name in the statement."""
+        return ProjectProblem(self.file, *self.find_name(name), rule, message, hint)
+
+    def find_name(self, name: str) -> tuple[int, int]:
+        """Return the line and the column where the statement names something else than itself; its own place where it does not."""
+        key, text = key_of_name(name), self.written or self.text
+        tokens = split_tokens(text)
+        keys = list(map(_key_of_token, tokens))
+        after_own = keys.index(self.key[1]) + 1 if self.key[1] in keys else 0
+        for place in range(after_own, len(tokens) - 1):
+            if (
+                keys[place] == key and keys[place + 1] != key
+            ):  # the first of two is a column that is called like its type
+                line, column = LineIndex(text).find(tokens[place].start)
+                return self.line + line - 1, column + (self.column - 1 if line == 1 else 0)
+        return self.line, self.column
+
+    def place_in_file(self, line: int, column: int) -> tuple[int, int]:
+        """Return the line and the column of a place in the text; that of the statement where variables have moved it."""
+        if self.written and self.written != self.text:
+            return self.line, self.column
+        return self.line + line - 1, column + (self.column - 1 if line == 1 else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +118,8 @@ class _ObjectReader:
         value: SqlStatement = parsed.value
         match value:
             case CreateSourceStatement() | CreateTypeStatement():
-                self._add(ProjectObject(value, parsed.text, file.path, *place))
+                written = file.text[parsed.start : parsed.end]
+                self._add(ProjectObject(value, parsed.text, file.path, *place, written=written))
             case ProtectStatement(_, name, protect):
                 self._change(file, place, name, (protect, ""))
             case PauseStatement(name):
@@ -146,6 +173,13 @@ def parse_project(files: Sequence[ProjectFile], variables: Mapping[str, str] | N
     for file in sorted(files, key=lambda one: one.path):
         reader.read(file, variables or {})
     return reader.finish()
+
+
+def _key_of_token(token: SqlToken) -> str:
+    """Return the key of the name that a token is; empty for any other token."""
+    if token.kind not in {"word", "quoted"}:
+        return ""
+    return key_of_name(read_quoted(token) if token.kind == "quoted" else token.text)
 
 
 def _describe(file: ProjectFile, fault: SqlDiagnostic) -> ProjectProblem:

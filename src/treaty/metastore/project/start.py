@@ -10,10 +10,10 @@ from treaty.core.refusals import OutcomeUnknown, RegistryError, Unavailable
 from treaty.core.registry import AsyncRegistry
 from treaty.metastore.project.application import InterruptedProjectError, RefusedProjectError, apply_project
 from treaty.metastore.project.files import InvalidProjectError, read_project_files
+from treaty.metastore.project.metastore_rows import ProjectChoices
 from treaty.metastore.project.objects import SqlProject, parse_project
 from treaty.metastore.project.plan import ProjectPlan
 from treaty.metastore.project.settings import read_project_settings
-from treaty.metastore.project.steps import ProjectChoices
 
 logger = logging.getLogger("treaty.project")
 RETRY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
