@@ -1,13 +1,18 @@
 """`treaty apply`, `treaty plan` and `treaty metastore export` of SQL as a person and a CI job use them."""
 
 import json
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.planning import SelectPlanner
 from treaty.cli.main import group
+from treaty.cli.metastore import project, wait_notice
+from treaty.metastore import PlanningOptions
 
 Run = Callable[..., Result]
 STREAM = "CREATE STREAM flights (id BIGINT KEY, carrier STRING) WITH (KAFKA_TOPIC = '${env}-flights', VALUE_FORMAT = 'AVRO');\n"
@@ -47,6 +52,42 @@ def test_a_folder_is_planned_shown_applied_and_then_has_nothing_to_do(run: Run, 
     assert (step["action"], step["kind"], step["name"], step["line"]) == ("change", "STREAM", "flights", 1)
     assert any("prod-flights" in line for line in step["differences"] if line.startswith("+"))
     assert (plan["label"], plan["dry_run"], plan["applied"], plan["fine"]) == ("flights", True, 0, True)
+
+
+QUERY = "CREATE STREAM late AS SELECT carrier FROM STREAM flights"
+
+
+def test_nobody_to_ask_is_said_before_queries_are_planned(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A query is planned by a JVM in half a minute; what is refused without one, and nothing to do, are said as ever."""
+    folder.joinpath("late.sql").write_text(QUERY, "utf-8")
+    planners: list[SelectPlanner] = []
+
+    @contextmanager
+    def open_select_planning(*_: object) -> Iterator[PlanningOptions]:
+        planners.append(SelectPlanner())
+        yield PlanningOptions(planners[-1])
+
+    monkeypatch.setattr(project, "open_planning", open_select_planning)
+    assert "there is no terminal to confirm on; add --yes" in run("apply", str(folder), code=2).output
+    assert planners[-1].planned == 0
+    told = run("apply", str(folder), "--yes").output
+    assert "columns: carrier STRING\n" in told
+    assert "Nothing to do: 2 unchanged." in run("apply", str(folder)).output
+    folder.joinpath("late.sql").write_text("CREATE STREAM late WITH (KAFKA_TOPIC = 'nobody')", "utf-8")
+    assert "SUBJECT_NOT_FOUND" in run("apply", str(folder), code=1).output
+
+
+def test_what_takes_long_is_said_on_stderr(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(wait_notice, "FIRST_SECONDS", 0.01)
+    with wait_notice.WaitLine("planning"):
+        while not (told := capsys.readouterr().err):
+            time.sleep(0.01)
+    assert told == "planning\n"
+    with wait_notice.WaitLine(""):
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""
 
 
 def test_what_the_folder_lacks_is_dropped_within_its_label_alone(run: Run, folder: Path) -> None:

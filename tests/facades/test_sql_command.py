@@ -52,6 +52,18 @@ def test_errors_show_their_line_with_a_caret(run: Run) -> None:
     assert "There is no stream or table x" in run("-e", "DROP STREAM x", code=1).output
 
 
+def test_a_script_that_fails_on_the_way_is_one_document_of_json(run: Run) -> None:
+    create = CREATE.replace("${n}", "f")
+    for words in (["-e", f"{create}; DROP STREAM x"], ["-e", "SHOW TYPES", "-e", "DROP STREAM x"]):
+        error = json.loads(run(*words, "--json", code=1).stdout)["error"]
+        assert (error["rule"], error["failed"]) == ("SOURCE_NOT_FOUND", "DROP STREAM x")
+        assert [result["kind"] for result in error["results"]] == ["CREATE STREAM" if len(words) == 2 else "SHOW TYPES"]
+    text = "SHOW TYPES; DROP STREAM f CASCADE"
+    aborted = json.loads(run("-e", text, "--json", stdin="n\n", code=1).stdout)["error"]
+    assert (aborted["rule"], [result["kind"] for result in aborted["results"]]) == ("ABORTED", ["SHOW TYPES"])
+    assert "results" not in json.loads(run("-e", "DROP STREAM x", "--json", code=1).stdout)["error"]
+
+
 def test_a_cascade_is_shown_and_asked_for(run: Run) -> None:
     run("-e", CREATE, "--var", "n=f")
     assert "CASCADE drops: f_bad, f" in run("-e", "DROP STREAM f CASCADE", stdin="n\n", code=1).output

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -127,6 +127,7 @@ def apply_sql(path: str, registry: str, output: OutputOptions, options: ProjectO
         open_planning(options.planner, registry) as planning,
     ):
         metastore = Metastore(target.registry, planning=planning)
+        _refuse_without_terminal(metastore, project, choices, options)
         with report_invalid_files(output), show_wait(_text_of_queries(project), planner=options.planner):
             plan = make_plan(metastore, project, choices)
         if output.is_json:
@@ -134,6 +135,17 @@ def apply_sql(path: str, registry: str, output: OutputOptions, options: ProjectO
         else:
             code = _apply_as_text(metastore, plan, output, options)
     sys.exit(code)
+
+
+def _refuse_without_terminal(
+    metastore: Metastore, project: SqlProject, choices: ProjectChoices, options: ProjectOptions
+) -> None:
+    """Raise before queries are planned, which takes long, where something would change and nobody can be asked."""
+    if options.dry_run or options.yes or sys.stdin.isatty():
+        return
+    plan = make_plan(metastore, project, replace(choices, queries="later"))
+    if plan.changes and not plan.refused:
+        connection.confirm("Apply this plan?", yes=False)
 
 
 def _text_of_queries(project: SqlProject) -> str:

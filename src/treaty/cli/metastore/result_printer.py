@@ -1,11 +1,12 @@
 """Printing the results and the errors of statements: lines, tables, and a caret below the place of an error."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import click
 import msgspec
 
 from treaty.cli.terminal import screen
-from treaty.cli.terminal.errors import ReportedError
+from treaty.cli.terminal.errors import ReportedError, describe_error
 from treaty.wire.statements import DiagnosticBody, MetastoreErrorBody, StatementResultBody
 
 _CHANGES = frozenset({"CREATE", "ALTER", "DROP", "UNDROP"})
@@ -40,6 +41,30 @@ class UnavailableScriptError(FailedScriptError):
     """A script could not be carried out now, whatever it says."""
 
     exit_code = 2
+
+
+class UnfinishedScriptError(ReportedError):
+    """A script ended with an error after some of its statements were carried out: their results are a member of its JSON form."""
+
+    exit_code = 1
+
+    def __init__(self, error: click.ClickException, results: Sequence[StatementResultBody]) -> None:
+        """Say what the error says."""
+        members = describe_error(error)
+        rule, message = members.pop("rule"), members.pop("message")
+        super().__init__(message, rule, **members, results=msgspec.to_builtins(results))
+
+
+class UnansweredScriptError(UnfinishedScriptError):
+    """The registry did not answer after some statements were carried out, or the rest can't be used."""
+
+    exit_code = 2
+
+
+def describe_unfinished(error: click.ClickException, results: Sequence[StatementResultBody]) -> UnfinishedScriptError:
+    """Return an error with the results of the statements before it."""
+    unfinished = UnfinishedScriptError if error.exit_code == UnfinishedScriptError.exit_code else UnansweredScriptError
+    return unfinished(error, results)
 
 
 def describe_failure(text: str, body: MetastoreErrorBody, status: int) -> FailedScriptError:

@@ -21,7 +21,7 @@ from treaty.cli.metastore.planner_choice import (
     is_server,
     read_planner_choice,
 )
-from treaty.cli.metastore.result_printer import say_result
+from treaty.cli.metastore.result_printer import describe_unfinished, say_result
 from treaty.cli.metastore.statement_session import open_session
 from treaty.cli.metastore.topics.record_session import (
     ARROW,
@@ -34,6 +34,7 @@ from treaty.cli.metastore.topics.record_session import (
 )
 from treaty.cli.metastore.wait_notice import READS_TABLE, show_wait
 from treaty.cli.terminal import options, screen
+from treaty.cli.terminal.errors import StoppedError
 from treaty.cli.terminal.options import parse_pairs
 from treaty.cli.terminal.source import read_text
 from treaty.client.kafka.offsets import StartOffset
@@ -186,7 +187,7 @@ def command(
 
 
 def run_scripts(session: RecordSession, scripts: Sequence[str], settings: SqlOptions) -> None:
-    """Carry out scripts and print their results; as JSON they are one list. What was done before an error is printed."""
+    """Carry out scripts and print their results; as JSON they are one list. What was done before an error is printed, as JSON within the error."""
     results: list[StatementResultBody] = []
     try:
         for text in scripts:
@@ -199,9 +200,14 @@ def run_scripts(session: RecordSession, scripts: Sequence[str], settings: SqlOpt
                     results.append(result)
                     if not settings.as_json:
                         say_result(result)
-    except BaseException:
-        if settings.as_json and results:
-            screen.say_json(msgspec.to_builtins(results))
-        raise
+    except click.ClickException as error:
+        if not settings.as_json or not results:
+            raise
+        raise describe_unfinished(error, results) from error
+    except (click.Abort, KeyboardInterrupt) as stop:
+        if not settings.as_json or not results:
+            raise
+        cause = stop if isinstance(stop, KeyboardInterrupt) else stop.__cause__
+        raise StoppedError(results=msgspec.to_builtins(results)) from cause
     if settings.as_json and (results or not session.has_printed):
         screen.say_json(msgspec.to_builtins(results))

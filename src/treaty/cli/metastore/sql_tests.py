@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treaty.cli.metastore.wait_notice import WaitLine
 from treaty.cli.registry import connection
 from treaty.cli.spark import is_verbose, needs_jvm, needs_spark, verbose
 from treaty.cli.terminal import options, screen
@@ -75,7 +76,7 @@ def command(
     results: list[CaseResult] = []
     with ExitStack() as stack:
         client = stack.enter_context(connection.open_registry(registry)) if registry else None
-        with needs_jvm():
+        with needs_jvm(), WaitLine("starting Spark"):
             spark = session(
                 "treaty test", master="local[1]", delta=False, java_options=QUICK_START, verbose=is_verbose()
             )
@@ -85,7 +86,8 @@ def command(
 
         runner = CaseRunner(spark, cases, stack.enter_context(closing(HeldFolder("treaty-test-"))).path, find_source)
         for case in cases.tests:
-            results.append(runner.run(case))
+            with WaitLine(f"running {case.name}"):
+                results.append(runner.run(case))
             if not as_json:
                 _say_result(results[-1])
     if junit is not None:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Self
 
 import click
 
@@ -27,19 +28,22 @@ _CHANGE = re.compile(
 )
 
 
-class WaitNotice:
-    """The line, from its beginning until `stop`. A terminal has it with its seconds; elsewhere it comes once, for queries alone."""
+class WaitLine:
+    """The line, from its beginning until `stop`. A terminal has it with its seconds; elsewhere it comes once."""
 
-    def __init__(self, text: str, *, planner: PlannerChoice = AUTO) -> None:
-        """Begin to wait for a script; `planner` says what plans its queries."""
+    def __init__(self, what: str) -> None:
+        """Begin to wait for something; for nothing, an empty text, there is no line."""
         self._done = threading.Event()
-        what = describe_wait(text, planner=planner)
-        if sys.stderr.isatty():
-            self._watch = threading.Thread(target=self._count, args=(what,), daemon=True)
-        else:
-            self._watch = threading.Thread(target=self._say_once, args=(what,), daemon=True)
-        if QUERY.search(text) or (sys.stderr.isatty() and not READS.search(text)):
+        show = self._count if sys.stderr.isatty() else self._say_once
+        self._watch = threading.Thread(target=show, args=(what,), daemon=True)
+        if what:
             self._watch.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def stop(self) -> None:
         """Take the line away: an answer is there, or a question is asked."""
@@ -61,6 +65,15 @@ class WaitNotice:
         if is_drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+class WaitNotice(WaitLine):
+    """The line of a script: on a terminal, and elsewhere for queries alone."""
+
+    def __init__(self, text: str, *, planner: PlannerChoice = AUTO) -> None:
+        """Begin to wait for a script; `planner` says what plans its queries."""
+        is_wanted = QUERY.search(text) or (sys.stderr.isatty() and not READS.search(text))
+        super().__init__(describe_wait(text, planner=planner) if is_wanted else "")
 
 
 @contextmanager

@@ -44,6 +44,15 @@ class LibraryMissingError(ReportedError):
     exit_code = 2
 
 
+class StoppedError(click.Abort):
+    """A command was aborted or interrupted after a part of its work; `facts` are further members of its JSON form."""
+
+    def __init__(self, **facts: Any) -> None:
+        """Keep the members of the JSON form."""
+        super().__init__()
+        self.facts = facts
+
+
 def wants_json(words: Sequence[str]) -> bool:
     """Return whether a command line, even an invalid one, asks for JSON."""
     options = list(words[: words.index("--")] if "--" in words else words)
@@ -66,7 +75,8 @@ def exit_with_error(words: Sequence[str]) -> Iterator[None]:
         is_interrupt = isinstance(abort.__cause__, KeyboardInterrupt)
         message = "Interrupted." if is_interrupt else "Aborted."
         if wants_json(words):
-            click.echo(screen.json_text({"error": {"rule": ABORTED, "message": message}}))
+            facts = abort.facts if isinstance(abort, StoppedError) else {}
+            click.echo(screen.json_text({"error": {"rule": ABORTED, "message": message, **facts}}))
         click.echo(message, err=True)
         sys.exit(INTERRUPTED if is_interrupt else 1)
     except OSError as error:
