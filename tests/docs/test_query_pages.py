@@ -16,7 +16,7 @@ from treaty.cli.main import group
 
 pytestmark = [pytest.mark.jvm, pytest.mark.soak, pytest.mark.rest]
 _FILES = re.compile(r"```sql\n-- (metastore/\S+)\n(.*?)```", re.DOTALL)
-_WAITING = re.compile(r"^(waiting for .*|planning(, .*)?)\n", re.MULTILINE)
+_WAITING = re.compile(r"^(waiting for .*|planning(, .*)?|starting Spark|running .*)\n", re.MULTILINE)
 """Notices of a terminal whose answer takes long."""
 READY = re.compile(r"planner \S+ is ready\n")
 
@@ -65,7 +65,7 @@ def test_tests_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.Monk
         (tmp_path / name).write_text(content)
     lines = [line for kind, block, _ in BLOCKS.findall(text) if kind == "console" for line in typed_lines(block)]
     with served("memory:") as running:
-        printed = [play(prompt, typed, running.url, tmp_path) for prompt, typed, _ in lines]
+        printed = [_WAITING.sub("", play(prompt, typed, running.url, tmp_path)) for prompt, typed, _ in lines]
     assert printed == [shown for _, _, shown in lines]
     assert (tmp_path / "results.xml").read_text().startswith("<")
     test = tmp_path / "metastore" / "delays.test.sql"

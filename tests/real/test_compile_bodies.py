@@ -41,7 +41,9 @@ def test_queries_are_typed_in_their_order_and_refused_at_their_files(
     run("sql", "-e", OUTER)
     run("lock", str(folder))
     tmp_path.joinpath("log.db").unlink()
-    compiled = json.loads(run("compile", str(folder), "--json", code=1).stdout)
+    ended = run("compile", str(folder), "--json", code=1)
+    assert ended.stderr == "planning\n"
+    compiled = json.loads(ended.stdout)
     assert {one["name"]: one["columns"] for one in compiled["objects"]} == {
         "carriers": ["code STRING PRIMARY KEY", "name STRING NOT NULL"],
         "copy": ["total DECIMAL(9, 2)", "at TIMESTAMP"],

@@ -131,10 +131,9 @@ def test_the_command_says_what_differs(tmp_path: Path) -> None:
     junit = tmp_path / "results.xml"
     ended = CliRunner().invoke(group, ["test", str(tmp_path), "--junit", str(junit), "--json"])
     assert ended.exit_code == 1, ended.output
-    assert {one["name"]: one["passed"] for one in json.loads(ended.stdout.split("\n]\n")[0] + "\n]")} == {
-        "filter": True,
-        "value": False,
-    }
+    assert {one["name"]: one["passed"] for one in json.loads(ended.stdout)} == {"filter": True, "value": False}
+    assert "starting Spark\n" in ended.stderr
+    assert "1 of 2 tests failed" in ended.stderr
     assert ET.parse(junit).getroot().get("failures") == "1"
 
 

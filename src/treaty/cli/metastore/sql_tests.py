@@ -1,5 +1,6 @@
 """`treaty test`: tests of queries, in files of SQL, without a broker and without a server."""
 
+import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,6 +109,9 @@ def command(
         )
     else:
         screen.say(f"{len(results) - failed} of {len(results)} tests passed", "red" if failed else "green")
+    if failed and as_json:  # the list says which, and is the whole document
+        click.echo(f"{failed} of {len(results)} tests failed", err=True)
+        sys.exit(TestsFailedError.exit_code)
     if failed:
         raise TestsFailedError(f"{failed} of {len(results)} tests failed", "TESTS_FAILED")
 

@@ -55,9 +55,9 @@ class MetastoreRows:
 
     def list_names(self, kind: str) -> dict[str, str]:
         """Return the names of the types or of the sources by key, those that are there and those that the files describe."""
-        there: Mapping[str, Source | StoredType] = self.types if kind == "type" else self.sources
+        rows: Mapping[str, Source | StoredType] = self.types if kind == "type" else self.sources
         coming = {key: key for described_kind, key in self.needs if described_kind == kind}
-        return coming | {key: row.name for key, row in there.items()}
+        return coming | {key: row.name for key, row in rows.items()}
 
     def list_superfluous(self, described: ProjectObject) -> tuple[str, ...]:
         """Return the keys of the streams of bad rows that a source has and that its statement does not ask for."""
