@@ -81,11 +81,11 @@ def test_nobody_to_ask_is_said_before_queries_are_planned(
 
 def test_what_takes_long_is_said_on_stderr(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(wait_notice, "FIRST_SECONDS", 0.01)
-    with wait_notice.WaitLine("planning"):
+    with wait_notice.WaitNotice("planning"):
         while not (told := capsys.readouterr().err):
             time.sleep(0.01)
     assert told == "planning\n"
-    with wait_notice.WaitLine(""):
+    with wait_notice.WaitNotice(""):
         time.sleep(0.05)
     assert capsys.readouterr().err == ""
 

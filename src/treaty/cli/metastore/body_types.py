@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from treaty.cli.metastore.wait_notice import WaitLine
+from treaty.cli.metastore.wait_notice import WaitNotice
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.core.refusals import InvalidSource
@@ -46,7 +46,7 @@ def open_body_planner(project: SqlProject, bodies: bool | None) -> Iterator[Plan
             raise InvalidSource.of(refused.code, refused.message, path="/sql", allowed=refused.hint) from refused
 
     try:
-        with WaitLine("planning"):
+        with WaitNotice("planning"):
             yield plan_body
     except PlannerEndedError as ended:
         raise UnusableError(f"{ended}; --no-bodies checks the rest") from ended

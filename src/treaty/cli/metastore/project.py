@@ -11,7 +11,7 @@ import click
 
 from treaty.cli.metastore.plan_output import DONE, list_members, locate_problem, say_plan, say_problems
 from treaty.cli.metastore.planner_choice import AUTO, PlannerChoice, open_planning
-from treaty.cli.metastore.wait_notice import WaitNotice, show_wait
+from treaty.cli.metastore.wait_notice import begin_wait, show_wait
 from treaty.cli.registry import connection
 from treaty.cli.terminal import findings, screen
 from treaty.cli.terminal.errors import ReportedError
@@ -140,7 +140,7 @@ def apply_sql(path: str, registry: str, output: OutputOptions, options: ProjectO
 def _refuse_without_terminal(
     metastore: Metastore, project: SqlProject, choices: ProjectChoices, options: ProjectOptions
 ) -> None:
-    """Raise before queries are planned, which takes long, where something would change and nobody can be asked."""
+    """Raise before queries are planned, which takes long, where something would change and there is no terminal to ask on."""
     if options.dry_run or options.yes or sys.stdin.isatty():
         return
     plan = make_plan(metastore, project, replace(choices, queries="later"))
@@ -192,13 +192,13 @@ def _apply_steps(
 ) -> tuple[StatementResult, ...]:
     """Carry out a plan; a step that takes long shows what it waits for. Ctrl-C says what stays."""
     steps = list_ready_steps(plan)
-    notice = WaitNotice(next(steps, NO_STEP).text, planner=options.planner)
+    notice = begin_wait(next(steps, NO_STEP).text, planner=options.planner)
 
     def report_step(step: PlannedStep) -> None:
         nonlocal notice
         notice.stop()
         report(step)
-        notice = WaitNotice(next(steps, NO_STEP).text, planner=options.planner)
+        notice = begin_wait(next(steps, NO_STEP).text, planner=options.planner)
 
     try:
         return apply_plan(metastore, plan, report_step)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treaty.cli.metastore.wait_notice import WaitLine
+from treaty.cli.metastore.wait_notice import WaitNotice
 from treaty.cli.registry import connection
 from treaty.cli.spark import is_verbose, needs_jvm, needs_spark, verbose
 from treaty.cli.terminal import options, screen
@@ -16,6 +16,8 @@ from treaty.cli.terminal.options import parse_pairs
 from treaty.cli.terminal.source import UnusableError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from treaty.spark.planner.questions import ReadableSource
     from treaty.spark.sql_tests.execution import CaseResult
 
@@ -77,7 +79,7 @@ def command(
     results: list[CaseResult] = []
     with ExitStack() as stack:
         client = stack.enter_context(connection.open_registry(registry)) if registry else None
-        with needs_jvm(), WaitLine("starting Spark"):
+        with needs_jvm(), WaitNotice("starting Spark"):
             spark = session(
                 "treaty test", master="local[1]", delta=False, java_options=QUICK_START, verbose=is_verbose()
             )
@@ -87,7 +89,7 @@ def command(
 
         runner = CaseRunner(spark, cases, stack.enter_context(closing(HeldFolder("treaty-test-"))).path, find_source)
         for case in cases.tests:
-            with WaitLine(f"running {case.name}"):
+            with WaitNotice(f"running {case.name}"):
                 results.append(runner.run(case))
             if not as_json:
                 _say_result(results[-1])
@@ -95,25 +97,21 @@ def command(
         junit.write_text(print_junit(results, str(folder)), encoding="utf-8")
     failed = sum(not one.has_passed for one in results)
     if as_json:
-        screen.say_json(
-            [
-                {
-                    "name": one.name,
-                    "passed": one.has_passed,
-                    "differences": list(one.differences),
-                    "error": one.error,
-                    "seconds": round(one.seconds, 3),
-                }
-                for one in results
-            ]
-        )
+        _say_json(results, failed)
     else:
         screen.say(f"{len(results) - failed} of {len(results)} tests passed", "red" if failed else "green")
-    if failed and as_json:  # the list says which, and is the whole document
-        click.echo(f"{failed} of {len(results)} tests failed", err=True)
-        sys.exit(TestsFailedError.exit_code)
     if failed:
         raise TestsFailedError(f"{failed} of {len(results)} tests failed", "TESTS_FAILED")
+
+
+def _say_json(results: "Sequence[CaseResult]", failed: int) -> None:
+    """Print the results as the whole document, and end the program where some failed: the list says which."""
+    names = ("name", "passed", "differences", "error", "seconds")
+    facts = ((one.name, one.has_passed, list(one.differences), one.error, round(one.seconds, 3)) for one in results)
+    screen.say_json([dict(zip(names, row, strict=True)) for row in facts])
+    if failed:
+        click.echo(f"{failed} of {len(results)} tests failed", err=True)
+        sys.exit(TestsFailedError.exit_code)
 
 
 def _say_result(result: "CaseResult") -> None:

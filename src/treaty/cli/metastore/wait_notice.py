@@ -28,7 +28,7 @@ _CHANGE = re.compile(
 )
 
 
-class WaitLine:
+class WaitNotice:
     """The line, from its beginning until `stop`. A terminal has it with its seconds; elsewhere it comes once."""
 
     def __init__(self, what: str) -> None:
@@ -67,19 +67,16 @@ class WaitLine:
             sys.stderr.flush()
 
 
-class WaitNotice(WaitLine):
-    """The line of a script: on a terminal, and elsewhere for queries alone."""
-
-    def __init__(self, text: str, *, planner: PlannerChoice = AUTO) -> None:
-        """Begin to wait for a script; `planner` says what plans its queries."""
-        is_wanted = QUERY.search(text) or (sys.stderr.isatty() and not READS.search(text))
-        super().__init__(describe_wait(text, planner=planner) if is_wanted else "")
+def begin_wait(text: str, *, planner: PlannerChoice = AUTO) -> WaitNotice:
+    """Begin to wait for a script, on a terminal, and elsewhere for queries alone; `planner` says what plans its queries."""
+    is_wanted = QUERY.search(text) or (sys.stderr.isatty() and not READS.search(text))
+    return WaitNotice(describe_wait(text, planner=planner) if is_wanted else "")
 
 
 @contextmanager
 def show_wait(text: str, *, planner: PlannerChoice = AUTO) -> Iterator[WaitNotice]:
     """Show what the block waits for, with its seconds: ``planning, 3 s``. Ctrl-C says what may still happen."""
-    notice = WaitNotice(text, planner=planner)
+    notice = begin_wait(text, planner=planner)
     try:
         yield notice
     except (KeyboardInterrupt, click.Abort) as stop:
