@@ -83,6 +83,7 @@ def test_a_log_that_names_files_outside_of_the_table_is_not_followed(root: Path,
     shown = run(root, "SELECT * FROM TABLE t", "--files", str(root))
     assert shown.exit_code != 0
     assert "which is not in it" in shown.output
+    assert "Spark reads" not in shown.output
 
 
 def write_commit(folder: Path, version: int, *actions: dict[str, Any]) -> None:

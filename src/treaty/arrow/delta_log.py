@@ -24,6 +24,10 @@ class NeedsSparkError(RuntimeError):
     """Something can be read with Spark only; the message is the reason."""
 
 
+class OutsideFileError(NeedsSparkError):
+    """The log of a table names a file outside of its folder: only a program that trusts the log may let Spark read it."""
+
+
 class NoTableError(LookupError):
     """There is no Delta table in a folder, or not the version of it that was asked for; the message says which are there."""
 
@@ -75,10 +79,14 @@ def list_delta_files(folder: Path, columns: frozenset[str], version: int = NEWES
 
 
 def find_file(folder: Path, path: str) -> Path:
-    """Return a data file by its path in the log. Raises `NeedsSparkError` for one outside of the table's folder."""
-    file = folder / unquote(path)
+    """Return a data file by its path in the log. Raises `OutsideFileError` for one outside of the table's folder."""
+    return require_inside(folder, folder / unquote(path))
+
+
+def require_inside(folder: Path, file: Path) -> Path:
+    """Return a file of a table. Raises `OutsideFileError` for one outside of the table's folder."""
     if not file.resolve().is_relative_to(folder.resolve()):
-        raise NeedsSparkError(f"{folder} names the file {path[:200]}, which is not in it")
+        raise OutsideFileError(f"{folder} names the file {str(file)[:200]}, which is not in it")
     return file
 
 

@@ -61,7 +61,8 @@ class SourceRead:
     """A source that a query reads: `spelling` is the name of the view in the body, `mode` is changes or table.
 
     `columns` are paths of the leaf columns that the body needs. `key` and `value` are the pins of the source then, and
-    `revision` is its revision: a plan over another one is refused.
+    `revision` is its revision: a plan over another one is refused. `places` are those of its offsets in a checkpoint, from 0: a
+    body that reads a source twice has two offsets of it. Without them the order of the reads is that of the offsets.
     """
 
     source: str
@@ -72,6 +73,7 @@ class SourceRead:
     key: SchemaPin | None = None
     value: SchemaPin | None = None
     revision: int = 1
+    places: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from treaty.core.column_types import lower_name, parse_column_type
 from treaty.core.messages.metastore import DescribeSource
@@ -105,11 +106,13 @@ def read_selected(
             version = delta_log.find_version(folder, _milliseconds(place.time)) if place.time else place.version
             rows = delta_rows.read_version(folder, names, version)
     except delta_log.NeedsSparkError as reason:
-        if spark is None or place.reads_batch:
+        if spark is None or place.reads_batch or isinstance(reason, delta_log.OutsideFileError):
             raise
         version = delta_log.find_version(folder, _milliseconds(place.time)) if place.time else place.version
         number = version if version >= 0 else delta_log.newest_version(folder)
         frame = spark.read.format("delta").option("versionAsOf", number).load(str(folder)).select(*map(_quote, names))
+        for file in frame.inputFiles():
+            delta_log.require_inside(folder, Path(unquote(urlsplit(file).path)))
         rows = delta_rows.DeltaRows(frame.toArrow(), number, needed=str(reason))
     return delta_rows.keep(
         rows, [*names_by_key.values()], _mask(rows.table, selection) if selection.conditions else None

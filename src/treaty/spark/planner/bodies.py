@@ -1,6 +1,6 @@
 """A body planned from the rows of its sources: checked as parsed, checked as analyzed, and all that a runner has to know of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +15,8 @@ from treaty.core.column_types.leaf_paths import parse_path
 from treaty.core.column_types.tokens import print_name, split_tokens
 from treaty.core.limits import PLANNER_BODY_BYTES
 from treaty.core.schema import Pairs
-from treaty.core.sources import QueryPlan, SourceRead, StateFingerprint
-from treaty.spark.planner.analyzed_check import check_analyzed, check_shape
+from treaty.core.sources import CHANGES, QueryPlan, SourceRead, StateFingerprint
+from treaty.spark.planner.analyzed_check import check_analyzed, check_shape, list_views
 from treaty.spark.planner.errors import is_about_body, refuse, refuse_fault
 from treaty.spark.planner.fingerprints import fingerprint, select_stateful
 from treaty.spark.planner.leaf_columns import blank_streams, find_leaf_columns, find_never_null
@@ -28,7 +28,7 @@ from treaty.spark.planner.result_modes import choose_mode
 from treaty.spark.planner.settings import PINNED, PRINTED, RESTRICTED
 from treaty.spark.planner.state_parts import list_state_parts
 from treaty.spark.planner.stream_checks import StreamChecks
-from treaty.spark.planner.trees import TreeNode, read_tree
+from treaty.spark.planner.trees import TreeNode, read_analyzed, read_tree
 from treaty.spark.planner.views import STREAM, keep_columns, make_views, refuse_bad_watermark
 
 
@@ -65,6 +65,7 @@ class BodyPlanner:
             checks = StreamChecks.of(self._streams, frame)
             check_analyzed(checks.tree, split_tokens(query.text))
             columns = read_output(frame.schema.json())
+            views = [name for name, _ in list_views(read_analyzed(frame))]
             check_shape(checks.tree, query)
             mode = choose_mode(checks, query, tuple(one.name for one in columns))
             key = {name.lower() for name in mode.key}
@@ -74,7 +75,7 @@ class BodyPlanner:
             replace(column, nullable=column.nullable and column.name not in never_null) for column in columns
         )
         state, parts = self._find_state(query, leaves)
-        reads = tuple(_read(query, one.name, leaves, is_table=mode.is_table) for one in query.sources)
+        reads = _with_places([_read(query, one.name, leaves, is_table=mode.is_table) for one in query.sources], views)
         plan = QueryPlan(query.text, reads, mode.output, mode.key, state, PINNED, self._engine, parts)
         named = tuple(replace(column, role="key") if column.name.lower() in key else column for column in columns)
         return BodyPlan(plan, named, mode.notes)
@@ -212,6 +213,19 @@ def _refuse_streams_of_tables(tree: TreeNode, query: QueryBody) -> None:
                     f"{name} is a table: read alone its changes come, and beside a stream its newest rows",
                     f"{name} without STREAM",
                 )
+
+
+def _with_places(reads: Sequence[SourceRead], views: Sequence[str]) -> tuple[SourceRead, ...]:
+    """Return reads with the places that their offsets have in a checkpoint; `views` are those of the analyzed plan, in its order.
+
+    What WITH defines is there once, however often it is used.
+    """
+    names = {read.spelling.lower() for read in reads if read.mode == CHANGES}
+    followed = [view for view in views if view in names]
+    return tuple(
+        replace(read, places=tuple(place for place, view in enumerate(followed) if view == read.spelling.lower()))
+        for read in reads
+    )
 
 
 def _read(query: QueryBody, name: str, leaves: dict[str, tuple[str, ...]], *, is_table: bool) -> SourceRead:

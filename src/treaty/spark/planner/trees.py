@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pyspark.sql import DataFrame
+
 PLANS = ("plans.logical.", "execution.")
 """What the class of a plan, and of no expression, has in its name, besides the relations of `analysis`."""
 
@@ -51,6 +53,11 @@ def read_tree(text: str) -> TreeNode:
     tree = _read_value(json.loads(text))
     assert isinstance(tree, TreeNode), "a text of toJSON is one tree"
     return tree
+
+
+def read_analyzed(frame: DataFrame) -> TreeNode:
+    """Return the tree of the analyzed plan of a frame."""
+    return read_tree(frame._jdf.queryExecution().analyzed().toJSON())  # noqa: SLF001 (pyspark does not show plans)
 
 
 def _list_trees(value: Any) -> Iterator[TreeNode]:

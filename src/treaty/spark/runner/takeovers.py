@@ -5,7 +5,7 @@ checkpoints of a source has the version of the table before the takeover of the 
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
@@ -16,7 +16,8 @@ from treaty.core.column_types.tokens import print_name
 from treaty.core.sources import CASCADE, CHANGES, EMPTY, EXCHANGES, TABLE_KIND, Incarnation, QueryPlan, Source
 from treaty.spark.lake import delta
 from treaty.spark.lake.table import LakeTable, WriteId, is_missing, make_empty_frame
-from treaty.spark.planner.trees import TreeNode, read_tree
+from treaty.spark.planner.analyzed_check import list_views
+from treaty.spark.planner.trees import read_analyzed
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
 from treaty.spark.runner.decode_ledger import DecodeLedger
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
@@ -145,19 +146,19 @@ class QueryTakeover:
         self.files.remove(draft)
         self.files.remove(place)
         known = _read_offsets(self.files.read(f"{before}/offsets/{ended[-1]}"))
-        names = list_sources(self.open(former), former.query.plan)
-        wanted = list_sources(self.open(source), query.plan)
+        former_streams = list_streams(self.open(former), former.query.plan)
+        streams = list_streams(self.open(source), query.plan)
         generations = {read.source: read.generation for read in former.query.plan.reads}
-        offsets = {name: known.offsets[at] for at, name in enumerate(names) if at < len(known.offsets)}
         same = {read.source for read in query.plan.reads if generations.get(read.source) == read.generation}
-        lines = [offsets.get(name, NONE) if name in same else NONE for name in wanted]
-        for at, name in enumerate(wanted):
-            if lines[at] != NONE and self.files.has(f"{before}/sources/{names.index(name)}"):
-                self.files.copy(f"{before}/sources/{names.index(name)}", f"{draft}/sources/{at}")
-        read = [names.index(name) if name in same and name in names else None for name in wanted]
-        DecodeLedger(self.files, before).copy_to(draft, read)
+        places = _pair_streams(former_streams, streams, same)
+        lines = [NONE if at is None or at >= len(known.offsets) else known.offsets[at] for at in places]
+        for at, stream, line in zip(places, streams, lines, strict=True):
+            copied = "" if at is None or line == NONE else f"{before}/sources/{former_streams[at].folder}"
+            if copied and self.files.has(copied) and not self.files.has(f"{draft}/sources/{stream.folder}"):
+                self.files.copy(copied, f"{draft}/sources/{stream.folder}")
+        DecodeLedger(self.files, before).copy_to(draft, places)
         self.files.write(f"{draft}/metadata", json.dumps({"id": str(uuid4())}))
-        state = known.metadata if names == wanted else {**known.metadata, "batchWatermarkMs": 0}
+        state = known.metadata if former_streams == streams else {**known.metadata, "batchWatermarkMs": 0}
         self.files.write(f"{draft}/offsets/0", "\n".join((known.version, json.dumps(state), *lines)))
         self.files.move(draft, place)
         self.skip(source)
@@ -201,6 +202,10 @@ class QueryTakeover:
             self.spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF {int(text)}")
         if source.once:
             self.once.note_restored(query.resumed, self._find_version(), int(text))
+
+
+RELATIONS = ("StreamingRelation", "StreamingRelationV2")
+"""Nodes of plans that Spark reads a stream by: of its first interface for sources, and of its second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,23 +252,38 @@ def _find_former(source: Source, began: int) -> Source | None:
     )  # fmt: skip
 
 
-def list_sources(frame: DataFrame, plan: QueryPlan) -> list[str]:
-    """Return the sources whose changes a result follows, in the order in which Spark keeps their offsets: that of its plan."""
+@dataclass(frozen=True, slots=True)
+class FollowedStream:
+    """A source that a query follows. Spark keeps what it has read of it in the folder of this number; two reads of one relation share it."""
+
+    source: str
+    folder: int
+
+
+def _pair_streams(
+    former: Sequence[FollowedStream], streams: Sequence[FollowedStream], same: Collection[str]
+) -> list[int | None]:
+    """Return for each stream the place of the former one at whose offsets it begins: of its source, where that is the `same`.
+
+    Of a source that was read less often, the last one stands for all that are more.
+    """
+    known: dict[str, list[int]] = {}
+    for at, stream in enumerate(former):
+        known.setdefault(stream.source, []).append(at)
+    places: list[int | None] = []
+    for stream in streams:
+        there = known.get(stream.source, []) if stream.source in same else []
+        places.append((there.pop(0) if len(there) > 1 else there[0]) if there else None)
+    return places
+
+
+def list_streams(frame: DataFrame, plan: QueryPlan) -> list[FollowedStream]:
+    """Return the streams that a result follows, in the order in which Spark keeps their offsets; a source that is read twice is there twice."""
     names = {(read.spelling or read.source).lower(): read.source for read in plan.reads if read.mode == CHANGES}
-    if len(set(names.values())) < 2:
-        return [*names.values()][:1]
-    tree = read_tree(frame._jdf.queryExecution().analyzed().toJSON())  # noqa: SLF001 (pyspark does not show plans)
-    return [*dict.fromkeys(names[one] for one in _list_aliases(tree) if one in names)]
-
-
-def _list_aliases(tree: TreeNode) -> Iterable[str]:
-    for node in tree.walk():
-        if node.kind == "SubqueryAlias":
-            yield _name_of(node.members.get("identifier")).lower()
-
-
-def _name_of(identifier: object) -> str:
-    """The name of an alias: Spark prints it as a text, or as a value with a member."""
-    if isinstance(identifier, dict):
-        return str(identifier.get("name", ""))
-    return str(identifier).strip("`").rsplit(".", 1)[-1].strip("`")
+    folders: dict[str, int] = {}
+    streams = []
+    for name, view in list_views(read_analyzed(frame)):
+        if name in names:
+            relation = next(str(node.members.get("output")) for node in view.walk() if node.kind in RELATIONS)
+            streams.append(FollowedStream(names[name], folders.setdefault(relation, len(folders))))
+    return streams

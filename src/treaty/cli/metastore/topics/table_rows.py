@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from treaty.arrow.delta_log import (
     NeedsSparkError,
     NoTableError,
+    OutsideFileError,
     find_version,
     list_delta_files,
     newest_version,
@@ -63,6 +64,8 @@ def select_rows(parsed: ParsedStatement, settings: RecordSettings) -> StatementR
             listed, note = _list_first(statement, source, selection, folder)
             return _make_result(parsed, source, selection, listed, note)
         rows = read_selected(source, selection, folder, place)
+    except OutsideFileError as error:
+        raise _outside(error) from error
     except NeedsSparkError as reason:
         rows = _read_by_spark(source, selection, folder, place, reason)
     except NoTableError as error:
@@ -139,10 +142,17 @@ def _read_by_spark(
         spark = session("treaty sql", verbose=is_verbose())
     try:
         return read_selected(source, selection, folder, place, spark)
+    except OutsideFileError as error:
+        raise _outside(error) from error
     except NoTableError as error:
         raise UnusableError(str(error), "TABLE_UNREADABLE") from error
     finally:
         spark.stop()
+
+
+def _outside(error: OutsideFileError) -> UnusableError:
+    message = f"{error}: a table below --files ROOT has all its files in its folder, and others are not read"
+    return UnusableError(message, "TABLE_UNREADABLE")
 
 
 def _write_rows(rows: "DeltaRows", form: str, limit: int) -> None:

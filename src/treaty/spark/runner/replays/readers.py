@@ -21,7 +21,7 @@ from treaty.spark.runner.once import list_queries
 from treaty.spark.runner.query_start import QueryStarter, key_of, place_of
 from treaty.spark.runner.replays.row_places import QueryReadRange
 from treaty.spark.runner.source_frames import SourceOpener, expand_columns
-from treaty.spark.runner.takeovers import list_sources
+from treaty.spark.runner.takeovers import list_streams
 
 SUPPORTED = ("delta", "kafka")
 REPLAYS = 1_000_000
@@ -83,10 +83,9 @@ def _find_range(starter: QueryStarter, query: Source, source: Source) -> QueryRe
     root = find_checkpoint_root(query, starter.checkpoints)
     ledger = DecodeLedger(CheckpointFiles(starter.spark, root), place_of(query))
     assert query.query is not None, "a reader is a query"
-    followed = {key_of_name(read.source) for read in query.query.plan.reads if read.mode == CHANGES}
-    names = list_sources(starter.open_result(query), query.query.plan) if len(followed) > 1 else [*followed]
-    at = [key_of_name(one) for one in names].index(key_of_name(source.name))
-    log = f"{root}/{ledger.place}/sources/{at}"
+    streams = list_streams(starter.open_result(query), query.query.plan)
+    at = [key_of_name(stream.source) for stream in streams].index(key_of_name(source.name))
+    log = f"{root}/{ledger.place}/sources/{streams[at].folder}"
     end = ledger.find_end()  # before the entries: one that comes meanwhile holds for later rows alone
     entries = [one for one in ledger.list() if at >= len(one.offsets) or one.offsets[at] != ABSENT]
     former = (f"{first_generation(query)}/{one}" for one in ledger.read_former().places)

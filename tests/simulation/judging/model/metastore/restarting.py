@@ -71,8 +71,11 @@ def _has_other_types(old: Source, new: Source) -> bool:
 
 
 def _offsets(plan: QueryPlan) -> list[tuple[str, int]]:
-    """The sources of which a checkpoint has offsets."""
-    return [(key_of(read.source), read.generation) for read in plan.reads if read.mode == "changes"]
+    """The sources of which a checkpoint has offsets, as often as it has them."""
+    offsets = {}
+    for number, read in enumerate(read for read in plan.reads if read.mode == "changes"):
+        offsets.update(dict.fromkeys(read.places or (number,), (key_of(read.source), read.generation)))
+    return [offsets[place] for place in sorted(offsets)]
 
 
 def _refuse_other_rows(past: Past, key: str, source: Source, *, alone: bool = True) -> None:

@@ -76,22 +76,28 @@ def compare_queries(stored: Source, source: Source) -> tuple[ChangeKind, tuple[s
 
 
 def _list_changes(plan: QueryPlan) -> list[tuple[str, int]]:
-    """Return key and generation of each source whose changes a plan reads, in the order in which a checkpoint has their offsets."""
-    return [(source_key(read.source).name, read.generation) for read in plan.reads if read.mode == CHANGES]
+    """Return key and generation for each time that a plan reads the changes of a source, in the order in which a checkpoint has the offsets."""
+    followed = [read for read in plan.reads if read.mode == CHANGES]
+    placed = ((at, read) for number, read in enumerate(followed) for at in read.places or (number,))
+    return [(source_key(read.source).name, read.generation) for _, read in sorted(placed, key=lambda pair: pair[0])]
 
 
 def _list_source_changes(old: QueryPlan, new: QueryPlan) -> list[str]:
     before, after = _list_changes(old), _list_changes(new)
     if before == after:
         return []
-    generations = dict(before)
-    reasons = [f"the changes of {name} are not read any more" for name, _ in before if name not in dict(after)]
-    for name, generation in after:
+    generations, counts = dict(before), (Counter(name for name, _ in before), Counter(name for name, _ in after))
+    reasons = [f"the changes of {name} are not read any more" for name in counts[0] if name not in counts[1]]
+    for name, generation in dict(after).items():
         if name not in generations:
             reasons.append(f"the changes of {name} are read, and were not before")
         elif generations[name] != generation:
             reasons.append(f"{name} was dropped and created again, so the checkpoint has offsets of another source")
-    names = [", ".join(name for name, _ in one) for one in (before, after)]
+        elif counts[0][name] != counts[1][name]:
+            reasons.append(
+                f"how often {name} is read, each time with offsets of its own: {counts[0][name]} → {counts[1][name]}"
+            )
+    names = [", ".join(name for name, _ in reads) for reads in (before, after)]
     return reasons or [f"the sources are read in another order: {names[0]} → {names[1]}"]
 
 
