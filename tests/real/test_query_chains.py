@@ -29,8 +29,8 @@ def rows_of_chain(place: Place) -> dict[str, list[Any]]:
     return {name: place.rows(name) for name in "tuv"}
 
 
-SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 30))]
-"""With the first one the query in the middle fails before it has exchanged its rows."""
+SEEDS = [pytest.param(seed, marks=pytest.mark.soak) for seed in range(1, 30)]
+"""Chains are in the soak alone: one takes as long as thirty other tests with Spark. With the first one the query in the middle fails before it has exchanged its rows."""
 
 
 @pytest.mark.parametrize("seed", SEEDS)
