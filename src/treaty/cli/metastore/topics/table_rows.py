@@ -65,7 +65,7 @@ def select_rows(parsed: ParsedStatement, settings: RecordSettings) -> StatementR
             return _make_result(parsed, source, selection, listed, note)
         rows = read_selected(source, selection, folder, place)
     except OutsideFileError as error:
-        raise _outside(error) from error
+        raise _refuse_outside(error) from error
     except NeedsSparkError as reason:
         rows = _read_by_spark(source, selection, folder, place, reason)
     except NoTableError as error:
@@ -143,14 +143,14 @@ def _read_by_spark(
     try:
         return read_selected(source, selection, folder, place, spark)
     except OutsideFileError as error:
-        raise _outside(error) from error
+        raise _refuse_outside(error) from error
     except NoTableError as error:
         raise UnusableError(str(error), "TABLE_UNREADABLE") from error
     finally:
         spark.stop()
 
 
-def _outside(error: OutsideFileError) -> UnusableError:
+def _refuse_outside(error: OutsideFileError) -> UnusableError:
     message = f"{error}: a table below --files ROOT has all its files in its folder, and others are not read"
     return UnusableError(message, "TABLE_UNREADABLE")
 
