@@ -31,7 +31,7 @@ def main() -> None:
         first = AvroSerializer(registry, V1)({"id": 1, "who": "ann"}, "orders").data
         second = AvroSerializer(registry, V2)({"id": 2**40, "who": "bob", "note": "gift"}, "orders").data
         values = [first, second, *DAMAGED, None]
-        frames = spark.createDataFrame([(one,) for one in values], "value BINARY")
+        frames = spark.createDataFrame([(value,) for value in values], "value BINARY")
 
         # 2. The plan says how each version becomes a row with the columns of all versions.
         plan = make_plan(registry, "orders-value", reader="union")

@@ -23,7 +23,7 @@ def main() -> None:
         # 1. Three records. The second has an id that no int can hold, the third has no name.
         write = AvroSerializer(registry, NOW)
         orders = [{"id": 1, "who": "ann"}, {"id": 2**40, "who": "bob"}, {"id": 3, "who": None}]
-        stored = spark.createDataFrame([(write(one, "orders").data,) for one in orders], "value BINARY")
+        stored = spark.createDataFrame([(write(order, "orders").data,) for order in orders], "value BINARY")
 
         # 2. The report. `treaty check new.avsc --history TABLE` prints the same in a shell.
         report = check_history(WANTED, stored, registry, "orders-value")

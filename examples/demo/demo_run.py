@@ -60,19 +60,19 @@ class DemoResult:
         """Whether every event of every topic is in exactly one table, the right one, and the query has the computed rows."""
         others = self.figures.get("dimensions", {})
         whole = all(name in others and others[name]["rows"] == rows for name, rows in self.written.items())
-        tables = bool(self.proof.get("holds")) and whole and all(one["holds"] for one in others.values())
+        tables = bool(self.proof.get("holds")) and whole and all(dimension["holds"] for dimension in others.values())
         return tables and self.query.holds
 
     @property
     def rate(self) -> float:
         """Rows per second of the stream with both tables written, without the start of Spark."""
-        busy = sum(one["seconds"] for one in self.batches)
-        return sum(one["rows"] for one in self.batches) / busy if busy else 0.0
+        busy = sum(batch["seconds"] for batch in self.batches)
+        return sum(batch["rows"] for batch in self.batches) / busy if busy else 0.0
 
     @property
     def best_rate(self) -> float:
         """Rows per second of the fastest batch, when the JVM is warm."""
-        return max((one["rows"] / one["seconds"] for one in self.batches), default=0.0)
+        return max((batch["rows"] / batch["seconds"] for batch in self.batches), default=0.0)
 
 
 @dataclass(slots=True)
@@ -126,7 +126,7 @@ class DemoRun:
 
         def execute(text: str) -> list[list[Any]]:
             job.send(json.dumps(text))
-            step = next((one for one in job.steps() if one["step"] == "statement"), None)
+            step = next((step for step in job.steps() if step["step"] == "statement"), None)
             if step is None:
                 message = f"the statement was refused: {text}; see {self.folder / 'job.log'}"
                 raise RuntimeError(message)
@@ -143,27 +143,31 @@ class DemoRun:
         ids.
         """
         ids: dict[str, list[int]] = {}
-        for one in DIMENSIONS:
-            subject = Subject(".", one.subject)
-            drafts = [Draft(text, one.format) for text in one.versions]
-            ids[one.name] = [self.registry.ask(Register(subject, draft)).answer.version.schema_id for draft in drafts]
+        for dimension in DIMENSIONS:
+            subject = Subject(".", dimension.subject)
+            drafts = [Draft(text, dimension.format) for text in dimension.versions]
+            ids[dimension.name] = [
+                self.registry.ask(Register(subject, draft)).answer.version.schema_id for draft in drafts
+            ]
         until = data.last_hour(self.total)
-        for one in DIMENSIONS:
-            foreign = next(found[0] for name, found in ids.items() if name != one.name)
-            batch = list(dimensions.events(one, ids[one.name], foreign, until))
-            write(batch, self.folder, one.name, "all")
-            self.result.written[one.name] = len(batch)
-            many = "a version" if len(one.versions) == 1 else f"{len(one.versions)} versions"
-            self.listener.say(f"[b]{one.name}[/b]: {many} in {one.format_label}, {len(batch):,} events")
+        for dimension in DIMENSIONS:
+            foreign = next(dimension_ids[0] for name, dimension_ids in ids.items() if name != dimension.name)
+            batch = list(dimensions.events(dimension, ids[dimension.name], foreign, until))
+            write(batch, self.folder, dimension.name, "all")
+            self.result.written[dimension.name] = len(batch)
+            many = "a version" if len(dimension.versions) == 1 else f"{len(dimension.versions)} versions"
+            self.listener.say(f"[b]{dimension.name}[/b]: {many} in {dimension.format_label}, {len(batch):,} events")
         return ids["planes"][0]
 
     def start_next_phase(self) -> None:
         """Register the next version and write the next events in all versions so far, interleaved."""
         number = self.phase + 1
         draft = Draft(schemas.VERSIONS[self.phase])
-        found = self.registry.ask(Register(Subject(".", schemas.SUBJECT), draft)).answer.version
-        self.result.ids.append(found.schema_id)
-        self.listener.say(f"[b]version {number}[/b] registered with id {found.schema_id}: {schemas.STORY[self.phase]}")
+        version = self.registry.ask(Register(Subject(".", schemas.SUBJECT), draft)).answer.version
+        self.result.ids.append(version.schema_id)
+        self.listener.say(
+            f"[b]version {number}[/b] registered with id {version.schema_id}: {schemas.STORY[self.phase]}"
+        )
         began = time.monotonic()
         until = self.total if number == len(PHASES) else int(PHASES[self.phase][0] * self.total)
         for part in range(FILES_PER_PHASE):
@@ -227,10 +231,10 @@ class DemoRun:
         batch = step["batch"]
         facts = {"batch": batch, "rows": self.rows[batch], "seconds": step["seconds"], "versions": len(step["ids"])}
         self.result.batches.append(facts)
-        self.listener.decoded(sum(one["rows"] for one in self.result.batches))
+        self.listener.decoded(sum(batch["rows"] for batch in self.result.batches))
         if self.phase < len(PHASES) and batch >= (self.phase - 1) * FILES_PER_PHASE:
             self.start_next_phase()
-        if sum(one["rows"] for one in self.result.batches) >= self.total:
+        if sum(batch["rows"] for batch in self.result.batches) >= self.total:
             job.send("stop")
 
     def register_incompatible_version(self) -> None:

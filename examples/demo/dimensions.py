@@ -70,11 +70,13 @@ class DimensionTopic:
 def _message(text: str) -> Encode:
     descriptor = get_first_message(parse_text("PROTOBUF", text))
     assert descriptor is not None, "the schema has one message"
-    made, names = GetMessageClass(descriptor), {field.name for field in descriptor.fields}
+    message_class, names = GetMessageClass(descriptor), {field.name for field in descriptor.fields}
 
     def encode(row: Row) -> bytes:
         known: Row = {"visibility": row["visib"], **row, "hour": f"{_utc(row['hour'])}"}
-        value = ParseDict({name: one for name, one in known.items() if name in names and one is not None}, made())
+        value = ParseDict(
+            {name: value for name, value in known.items() if name in names and value is not None}, message_class()
+        )
         return b"\0" + bytes(value.SerializeToString())  # before it the indexes of the file's first message
 
     return encode

@@ -33,8 +33,8 @@ def join_topics(spark: SparkSession, root: Path) -> DataFrame:
 def list_airlines(spark: SparkSession, root: Path) -> list[dict[str, Any]]:
     """By airline: flights, their delay in minutes, in dry hours and with rain, and the mean age of its planes in years."""
     rain, delay = F.col("precip") > 0, F.col("dep_delay")
-    found = join_topics(spark, root).groupBy(F.coalesce("airline", "carrier").alias("airline"))
-    grouped = found.agg(
+    by_airline = join_topics(spark, root).groupBy(F.coalesce("airline", "carrier").alias("airline"))
+    grouped = by_airline.agg(
         F.count(F.lit(1)).alias("flights"),
         F.avg(F.when(~rain, delay)).alias("dry"),
         F.avg(F.when(rain, delay)).alias("rain"),

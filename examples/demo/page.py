@@ -79,13 +79,13 @@ def _versions_section(story: DemoResult) -> str:
     ]
     bars = [
         ChartBar(
-            str(one["batch"]),
-            one["seconds"],
-            f"{one['seconds']:.1f} s",
-            _bar_class(story, one),
-            f"{one['rows']:,} rows",
+            str(batch["batch"]),
+            batch["seconds"],
+            f"{batch['seconds']:.1f} s",
+            _bar_class(story, batch),
+            f"{batch['rows']:,} rows",
         )
-        for one in story.batches
+        for batch in story.batches
     ]
     lead = "Versions 2 and 3 were registered while the stream ran. The stream found each new id in a batch, looked it up in the registry and added the columns to the table, without a restart."
     crash = "<p class='note'>The marked batch was killed and ran again.</p>" if story.killed >= 0 else ""
@@ -187,12 +187,12 @@ def _join_section(story: DemoResult) -> str:
     figures = story.figures
     topics = [
         (
-            f"<b>{escape(one.name)}</b>",
-            one.format_label,
-            f"{len(one.versions)}",
-            *(f"{figures['dimensions'][one.name][name]:,}" for name in ("expected", "good", "bad", "misplaced")),
+            f"<b>{escape(dimension.name)}</b>",
+            dimension.format_label,
+            f"{len(dimension.versions)}",
+            *(f"{figures['dimensions'][dimension.name][name]:,}" for name in ("expected", "good", "bad", "misplaced")),
         )
-        for one in DIMENSIONS
+        for dimension in DIMENSIONS
     ]
     rows = [
         (

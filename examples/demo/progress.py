@@ -88,8 +88,8 @@ def print_report(console: Console, story: DemoResult, page: Path) -> None:
 
 def _find_command() -> str:
     """Return how a shell calls `treaty` here: by its name, or by its path where the PATH has none or another one."""
-    own, found = Path(sys.executable).with_name("treaty"), shutil.which("treaty")
-    return "treaty" if found is not None and Path(found) == own else str(own)
+    own, on_path = Path(sys.executable).with_name("treaty"), shutil.which("treaty")
+    return "treaty" if on_path is not None and Path(on_path) == own else str(own)
 
 
 def _open_table(title: str, *names: str) -> Table:
@@ -110,8 +110,8 @@ def _format_proof(story: DemoResult) -> str:
         f"{sign}  {proof['expected']:,} events = {proof['good']:,} good + {proof['bad']:,} bad",
         f"   {proof['distinct']:,} distinct, {proof['misplaced']} misplaced, {kill}",
         *(
-            f"   {name} {one['expected']:,} = {one['good']:,} good + {one['bad']:,} bad"
-            for name, one in story.figures["dimensions"].items()
+            f"   {name} {figures['expected']:,} = {figures['good']:,} good + {figures['bad']:,} bad"
+            for name, figures in story.figures["dimensions"].items()
         ),
         *_format_query(story),
         f"   {story.rate:,.0f} rows/s in the stream, {story.best_rate:,.0f} in its fastest batch, {story.seconds:,.0f} s in all",
@@ -122,7 +122,7 @@ def _format_proof(story: DemoResult) -> str:
 def _format_query(story: DemoResult) -> list[str]:
     """A line about the query: what was done to it, and how often its table had the computed rows."""
     query = story.query
-    equal = sum(one.holds for one in query.tables)
+    equal = sum(table.holds for table in query.tables)
     killed = ", ".join(map(str, query.killed))
     return [
         f"   query delays: killed in mid batch {killed}, replaced, rolled back; its table {equal} times of {len(query.tables)} equal to a computation without Spark"

@@ -43,14 +43,14 @@ def check_tables(spark: SparkSession, places: DemoPaths, total: int) -> dict[str
     )
     assert counts is not None, "an aggregate has one row"
     planted = truth.filter("damage != ''").groupBy("damage", "code").count().orderBy("damage").collect()
-    found = {**counts.asDict(), "expected": total}
-    found["holds"] = (
-        found["rows"] == found["distinct"] == total == found["good"] + found["bad"]
-        and not found["misplaced"]
-        and not found["wrong_version"]
+    figures = {**counts.asDict(), "expected": total}
+    figures["holds"] = (
+        figures["rows"] == figures["distinct"] == total == figures["good"] + figures["bad"]
+        and not figures["misplaced"]
+        and not figures["wrong_version"]
     )
-    found["planted"] = [row.asDict() for row in planted]
-    return found
+    figures["planted"] = [row.asDict() for row in planted]
+    return figures
 
 
 def read_figures(spark: SparkSession, places: DemoPaths) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def read_figures(spark: SparkSession, places: DemoPaths) -> dict[str, Any]:
     local = F.from_utc_timestamp("scheduled", "America/New_York")
     delay, cancelled = F.avg("dep_delay").alias("delay"), F.count_if(F.col("dep_delay").isNull()).alias("cancelled")
     flights = F.count(F.lit(1)).alias("flights")
-    made = {
+    figures = {
         "versions": _rows(good.groupBy("schema_version").agg(flights).orderBy("schema_version")),
         "reasons": _rows(
             bad.groupBy("code")
@@ -84,7 +84,7 @@ def read_figures(spark: SparkSession, places: DemoPaths) -> dict[str, Any]:
         "history": _rows(spark.sql(f"DESCRIBE HISTORY delta.`{places.good}`").select("version").orderBy("version")),
     }
     good.unpersist()
-    return made
+    return figures
 
 
 def _rows(frame: DataFrame) -> list[dict[str, Any]]:

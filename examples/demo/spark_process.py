@@ -41,8 +41,8 @@ def main(folder: str, url: str, total: int) -> None:
     threading.Thread(target=listen, daemon=True).start()
 
     def watch(step: BatchEvent) -> None:
-        writers = [[one.schema_id, one.version] for one in step.plan.writers] if step.plan else []
-        rejected = [[one.schema_id, one.code] for one in step.plan.rejected] if step.plan else []
+        writers = [[writer.schema_id, writer.version] for writer in step.plan.writers] if step.plan else []
+        rejected = [[writer.schema_id, writer.code] for writer in step.plan.rejected] if step.plan else []
         _send_step(
             step.name, batch=step.batch, counts=dict(step.counts), seconds=step.seconds, ids=writers, rejected=rejected
         )
@@ -60,7 +60,10 @@ def main(folder: str, url: str, total: int) -> None:
     query.stop()
     read = dimensions(spark, registry, places.root)
     _send_step("dimensions", rows=read)
-    proofs = {one.name: check_tables(spark, DemoPaths(places.root, one.name), read[one.name]) for one in DIMENSIONS}
+    proofs = {
+        dimension.name: check_tables(spark, DemoPaths(places.root, dimension.name), read[dimension.name])
+        for dimension in DIMENSIONS
+    }
     _send_step("figures", **read_figures(spark, places), airlines=list_airlines(spark, places.root), dimensions=proofs)
     _send_step("proof", **check_tables(spark, places, total))
     carry_out(spark, registry.registry, places.root, lambda: json.loads(words.get()), _send_step)

@@ -21,7 +21,8 @@ def run(spark: SparkSession, registry: Registry, paths: DemoPaths, on_event: OnE
 def dimensions(spark: SparkSession, registry: Registry, root: Path) -> dict[str, int]:
     """Read the topics that flights are joined with to their ends, all at the same time. Return the number of events of each."""
     begun = {
-        one.name: _start(spark, registry, DemoPaths(root, one.name), one.subject, available=True) for one in DIMENSIONS
+        dimension.name: _start(spark, registry, DemoPaths(root, dimension.name), dimension.subject, available=True)
+        for dimension in DIMENSIONS
     }
     for query in begun.values():
         query.awaitTermination()  # raises the error that ended the stream

@@ -62,7 +62,9 @@ class ExpectedDelays:
         def hour_of(seconds: int) -> int:
             return data.instant(seconds).astimezone(NEW_YORK).hour
 
-        rows = ((one["carrier"], hour_of(one["time_hour"]), one["dep_delay"]) for one in data.flights(total))
+        rows = (
+            (flight["carrier"], hour_of(flight["time_hour"]), flight["dep_delay"]) for flight in data.flights(total)
+        )
         return cls(root, list(rows))
 
     def compute(self, files: Iterable[str], count: Delay) -> list[DelayRow]:

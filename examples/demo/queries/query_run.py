@@ -53,7 +53,7 @@ class QueryResult:
     @property
     def holds(self) -> bool:
         """Whether the runner was killed in mid batch, and the table had the computed rows after each step."""
-        return bool(self.killed) and len(self.tables) == 3 and all(one.holds for one in self.tables)
+        return bool(self.killed) and len(self.tables) == 3 and all(table.holds for table in self.tables)
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class QueryDemo:
         """Carry out all steps. Raises RuntimeError where the query does not go on."""
         began = time.monotonic()
         expected = ExpectedDelays.read(self.folder, self.total)
-        left = iter(sorted(one.name for one in (self.folder / "events" / "flights").glob("[!.]*.parquet")))
+        left = iter(sorted(path.name for path in (self.folder / "events" / "flights").glob("[!.]*.parquet")))
         self._bring(left, 2)
         try:
             self._kill_in_batch(left)
@@ -133,7 +133,7 @@ class QueryDemo:
     def _batches(self, kind: str) -> set[int]:
         """The numbers of the batches of the query in a log of its checkpoint: ``offsets`` when planned, ``commits`` when done."""
         logs = (self.folder / SHARED / "checkpoints").glob(f"*/*/{kind}/*")
-        return {int(one.name) for one in logs if one.name.isdecimal()}
+        return {int(path.name) for path in logs if path.name.isdecimal()}
 
     def _check(self, statement: str, expected: ExpectedDelays, count: Delay) -> None:
         """Wait until the table has the computed rows; keep both, and say so, where it does not."""

@@ -35,7 +35,7 @@ def _table_section(result: QueryResult) -> str:
         f"{killed} and started again. The table has {len(first.rows):,} rows of {flights:,} good flights: {_verdict(first)} to "
         "a computation in Python over the original data, without Spark."
     )
-    unknown = next((one for one in result.states if "schema id" in one), "")
+    unknown = next((state for state in result.states if "schema id" in state), "")
     note = (
         f"<p class='note'>Damaged events are no rows. The query said about one of them: <code>{escape(unknown)}</code>. It asked the registry, "
         "began the batch again before anything was written, and took such events for bad rows.</p>"
@@ -75,9 +75,9 @@ def _replacement_section(result: QueryResult) -> str:
     sample = [row for row in result.comparison if row[0] == "differs"][:SHOWN]
     compared = [tuple(escape(str(cell)) for cell in row) for row in (*listed, *sample)]
     steps = [
-        (f"<b>{STEPS[one.statement][0]}</b><br><span class=none>{STEPS[one.statement][1]}</span>", f"{one.version}",
-         f"{len(one.rows):,}", f"{sum(row[2] for row in one.rows):,}", _mark(one))
-        for one in result.tables
+        (f"<b>{STEPS[table.statement][0]}</b><br><span class=none>{STEPS[table.statement][1]}</span>", f"{table.version}",
+         f"{len(table.rows):,}", f"{sum(row[2] for row in table.rows):,}", _mark(table))
+        for table in result.tables
     ]  # fmt: skip
     return card(
         "Replaced while it ran, and rolled back",
@@ -98,8 +98,8 @@ def _mark(checked: CheckedTable) -> str:
 def _same_rows(tables: Sequence[CheckedTable]) -> str:
     """The rows with most flights after each step."""
     keys = [row[:2] for row in sorted(tables[0].rows, key=lambda row: -row[2])[:SHOWN]]
-    by_key = [{row[:2]: row for row in one.rows} for one in tables]
-    head = ("carrier", "hour", *(STEPS[one.statement][0] for one in tables))
+    by_key = [{row[:2]: row for row in table.rows} for table in tables]
+    head = ("carrier", "hour", *(STEPS[table.statement][0] for table in tables))
     body = [(escape(key[0]), f"{key[1]}", *(_delay(rows.get(key)) for rows in by_key)) for key in keys]
     return table(head, body, (1, 2, 3, 4))
 
