@@ -40,15 +40,15 @@ class _ColumnBuilder:
     def columns(self, schema: ThriftSchema, record: Record, way: tuple[str, ...]) -> tuple[Column, ...]:
         """The columns of a record; fields that lead back to it too often are left out."""
         self.open.append((schema.digest, record.name))
-        made = []
-        for one in record.fields:
+        columns = []
+        for member in record.fields:
             self.add_one(record.name, way)
-            kind = self.type(schema, one.type, (*way, one.name))
+            kind = self.type(schema, member.type, (*way, member.name))
             if kind is not None:
-                nullable = one.requiredness != "required" or record.kind == "union"
-                made.append(Column(one.name, kind, nullable))
+                nullable = member.requiredness != "required" or record.kind == "union"
+                columns.append(Column(member.name, kind, nullable))
         self.open.pop()
-        return tuple(made)
+        return tuple(columns)
 
     def add_one(self, name: str, way: tuple[str, ...]) -> None:
         """Count a column, or a part of one. Raises `InvalidSchemaError` past the limits."""
@@ -60,27 +60,27 @@ class _ColumnBuilder:
 
     def type(self, schema: ThriftSchema, type_: Type, way: tuple[str, ...]) -> ColumnType | None:
         """The type of a column; None where a record is opened often enough, or has no columns left."""
-        found = resolve_type(schema, type_)
-        match found.type:
+        resolved = resolve_type(schema, type_)
+        match resolved.type:
             case Primitive(name):
                 return Scalar(_SCALARS[name])
             case Enum():
                 self.lose("ENUM_AS_STRING", ".".join(way))
                 return Scalar("string")
             case Record():
-                if self.open.count((found.schema.digest, found.type.name)) >= COLUMN_RECURSION:
+                if self.open.count((resolved.schema.digest, resolved.type.name)) >= COLUMN_RECURSION:
                     self.lose("RECURSION_CUT", ".".join(way))
                     return None
-                if found.type.kind == "union":
+                if resolved.type.kind == "union":
                     self.lose("UNION_AS_STRUCT", ".".join(way))
-                columns = self.columns(found.schema, found.type, way)
+                columns = self.columns(resolved.schema, resolved.type, way)
                 return Struct(columns) if columns else None
             case Container():
-                return self._container(found.schema, found.type, way)
+                return self._container(resolved.schema, resolved.type, way)
 
     def _container(self, schema: ThriftSchema, type_: Container, way: tuple[str, ...]) -> ColumnType | None:
         self.add_one(".".join(way), way)
-        parts = [self.type(schema, one, way) for one in type_.parts]
+        parts = [self.type(schema, part, way) for part in type_.parts]
         if type_.kind != "map":
             return None if parts[0] is None else List(parts[0])
         key, value = parts

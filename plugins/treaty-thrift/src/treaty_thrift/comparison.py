@@ -18,13 +18,13 @@ FIELD_STEPS = 10
 
 def compare(reader: ThriftSchema, writer: ThriftSchema, policy: str) -> tuple[Finding, ...]:
     """Findings, empty where the reader reads all that the writer writes; all policies are alike."""
-    found = (one for one in _Comparison(reader, writer).run() if rules.RULES[one.rule].harm != "none")
-    return tuple(one for _, one in zip(range(FINDINGS), found, strict=False))
+    findings = (finding for finding in _Comparison(reader, writer).run() if rules.RULES[finding.rule].harm != "none")
+    return tuple(finding for _, finding in zip(range(FINDINGS), findings, strict=False))
 
 
 def find_differences(reader: ThriftSchema, writer: ThriftSchema) -> tuple[Finding, ...]:
     """Everything that differs."""
-    return tuple(one for _, one in zip(range(FINDINGS), _Comparison(reader, writer).run(), strict=False))
+    return tuple(finding for _, finding in zip(range(FINDINGS), _Comparison(reader, writer).run(), strict=False))
 
 
 @dataclass(slots=True)
@@ -41,16 +41,16 @@ class _Comparison:
     def run(self) -> Iterator[Finding]:
         new, old = self.reader.root, self.writer.root
         if new and old:
-            if new.name != old.name and any(one.name == old.name for one in self.reader.records()):
+            if new.name != old.name and any(record.name == old.name for record in self.reader.records()):
                 yield rules.ROOT_CHANGED.finding(f"/{new.name}", old.name, writer=old.name, reader=new.name)
             else:
                 self._add(self.reader, new, self.writer, old)
         elif old:
             yield rules.ROOT_CHANGED.finding("", old.name, writer=old.name, reader="")
-        for name, one in self.writer.definitions.items():
+        for name, definition in self.writer.definitions.items():
             other = self.reader.definitions.get(name)
-            if isinstance(one, Record | Enum) and isinstance(other, Record | Enum):
-                self._add(self.reader, other, self.writer, one)
+            if isinstance(definition, Record | Enum) and isinstance(other, Record | Enum):
+                self._add(self.reader, other, self.writer, definition)
         while self.left:
             outer, new_type, home, old_type = self.left.popleft()
             if isinstance(new_type, Enum) and isinstance(old_type, Enum):
@@ -70,8 +70,8 @@ class _Comparison:
             yield rules.KIND_CHANGED.finding(path, old.kind, writer=old.kind, reader=new.kind)
             return
         spend(len(new.fields))
-        mine, theirs = ({one.id: one for one in record.fields} for record in (new, old))
-        names = {one.name: one for one in new.fields}
+        mine, theirs = ({field.id: field for field in record.fields} for record in (new, old))
+        names = {field.name: field for field in new.fields}
         for id_, before in theirs.items():
             spend(FIELD_STEPS)
             after = mine.get(id_)
@@ -120,8 +120,8 @@ class _Comparison:
                 key = (new.schema.digest, new.type, old.schema.digest, old.type)
                 if key not in self.alike:
                     self.alike[key] = new.type.kind == old.type.kind and all(
-                        self._is_readable(resolve_type(new.schema, one), resolve_type(old.schema, two))
-                        for one, two in zip(new.type.parts, old.type.parts, strict=True)
+                        self._is_readable(resolve_type(new.schema, new_part), resolve_type(old.schema, old_part))
+                        for new_part, old_part in zip(new.type.parts, old.type.parts, strict=True)
                     )
                 return self.alike[key]
             case (Record(), Record()) | (Enum(), Enum()):
@@ -135,7 +135,7 @@ class _Comparison:
 def _compare_enums(new: Enum, old: Enum) -> Iterator[Finding]:
     path = f"/{new.name}"
     spend(len(new.symbols) + len(old.symbols))
-    mine, theirs = ({one.number: one.name for one in enum.symbols} for enum in (new, old))
+    mine, theirs = ({symbol.number: symbol.name for symbol in enum.symbols} for enum in (new, old))
     for number, name in theirs.items():
         other = mine.get(number)
         if other is None:
@@ -148,6 +148,6 @@ def _compare_enums(new: Enum, old: Enum) -> Iterator[Finding]:
             yield rules.SYMBOL_ADDED.finding(f"{path}/{name}", name, writer="", reader=f"{name} = {number}")
 
 
-def _say(one: Field) -> str:
-    needed = f"{one.requiredness} " if one.requiredness else ""
-    return f"{one.id}: {needed}{print_type(one.type)} {one.name}"
+def _say(field: Field) -> str:
+    needed = f"{field.requiredness} " if field.requiredness else ""
+    return f"{field.id}: {needed}{print_type(field.type)} {field.name}"

@@ -25,9 +25,9 @@ _STEPS = 3
 
 def find_constant(schema: ThriftSchema, name: str) -> tuple[ThriftSchema, Value] | None:
     """What the name of a constant or of an enum's symbol stands for, and where names in it are looked up."""
-    found = schema.find(name)
-    if found is not None and isinstance(found[1], Constant):
-        return found[0], found[1].value
+    definition = schema.find(name)
+    if definition is not None and isinstance(definition[1], Constant):
+        return definition[0], definition[1].value
     owner, _, symbol = name.rpartition(".")
     outer = schema.find(owner) if owner else None
     if outer is not None and isinstance(outer[1], Enum):
@@ -54,14 +54,14 @@ class ConstantChecker:
         if value.kind == "name":
             key = home.digest, str(value.value)
             if key not in self._sizes:
-                found = find_constant(home, key[1])
+                constant = find_constant(home, key[1])
                 self._sizes[key] = 1
-                if found is not None:
-                    self._sizes[key] = self.measure(*found, depth + 1)
+                if constant is not None:
+                    self._sizes[key] = self.measure(*constant, depth + 1)
             return self._sizes[key]
         count = 1
-        for one in list_parts(value):
-            count += self.measure(home, one, depth + 1)
+        for part in list_parts(value):
+            count += self.measure(home, part, depth + 1)
             if count > SCHEMA_MEMBERS:
                 break
         return count
@@ -75,8 +75,8 @@ class ConstantChecker:
             key = schema.digest, type_, home.digest, str(value.value)
             if key not in self._fits:
                 self._fits[key] = False  # a name that stands for itself
-                found = find_constant(home, key[3])
-                self._fits[key] = found is not None and self.is_value(schema, type_, *found, depth + 1)
+                constant = find_constant(home, key[3])
+                self._fits[key] = constant is not None and self.is_value(schema, type_, *constant, depth + 1)
             return self._fits[key]
         inner = resolve_type(schema, type_)
         match inner.type:
@@ -86,21 +86,21 @@ class ConstantChecker:
                 return value.kind == "int" and value.value in inner.schema.members(inner.type).names
             case Container(kind="map", parts=(key_type, held)):
                 return value.kind == "map" and all(
-                    self.is_value(inner.schema, key_type, home, one, depth + 1)
-                    and self.is_value(inner.schema, held, home, two, depth + 1)
-                    for one, two in _pairs(value)
+                    self.is_value(inner.schema, key_type, home, key, depth + 1)
+                    and self.is_value(inner.schema, held, home, member, depth + 1)
+                    for key, member in _pairs(value)
                 )
             case Container(parts=(element,)):
                 return value.kind == "list" and all(
-                    self.is_value(inner.schema, element, home, one, depth + 1) for one in list_parts(value)
+                    self.is_value(inner.schema, element, home, part, depth + 1) for part in list_parts(value)
                 )
             case Record():
                 types = inner.schema.members(inner.type).types
                 return value.kind == "map" and all(
-                    one.kind == "text"
-                    and one.value in types
-                    and self.is_value(inner.schema, types[str(one.value)], home, two, depth + 1)
-                    for one, two in _pairs(value)
+                    key.kind == "text"
+                    and key.value in types
+                    and self.is_value(inner.schema, types[str(key.value)], home, member, depth + 1)
+                    for key, member in _pairs(value)
                 )
         return False
 
@@ -121,7 +121,7 @@ def _pairs(value: Value) -> tuple[tuple[Value, Value], ...]:
 def list_parts(value: Value) -> tuple[Value, ...]:
     """The items of a list, the keys and values of a map, nothing of others."""
     if value.kind == "map":
-        return tuple(one for pair in _pairs(value) for one in pair)
+        return tuple(part for pair in _pairs(value) for part in pair)
     if value.kind != "list":
         return ()
     assert isinstance(value.value, tuple)

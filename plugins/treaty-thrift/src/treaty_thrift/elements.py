@@ -8,21 +8,21 @@ from treaty_thrift.model import Constant, Definition, Enum, Record, Service, Thr
 
 def list_elements(schema: ThriftSchema) -> Iterator[SchemaElement]:
     """Records, enums, typedefs and services of the own text with what is in them, from the first to the last."""
-    for one in schema.document.definitions:
-        if not isinstance(one, Constant):
-            kind, word = _name_kind(one)
-            yield SchemaElement(kind, word, one.name, f"/{one.name}", one.name, doc=None)
-        yield from _list_inner(one)
+    for definition in schema.document.definitions:
+        if not isinstance(definition, Constant):
+            kind, word = _name_kind(definition)
+            yield SchemaElement(kind, word, definition.name, f"/{definition.name}", definition.name, doc=None)
+        yield from _list_inner(definition)
 
 
-def _name_kind(one: Definition) -> tuple[str, str]:
-    if isinstance(one, Record):
-        return "type", one.kind
-    return ("service", "service") if isinstance(one, Service) else ("type", type(one).__name__.lower())
+def _name_kind(definition: Definition) -> tuple[str, str]:
+    if isinstance(definition, Record):
+        return "type", definition.kind
+    return ("service", "service") if isinstance(definition, Service) else ("type", type(definition).__name__.lower())
 
 
-def _list_inner(one: Definition) -> Iterator[SchemaElement]:
-    match one:
+def _list_inner(definition: Definition) -> Iterator[SchemaElement]:
+    match definition:
         case Record(name=name, fields=fields):
             for each in fields:
                 place = f"/{name}/{each.id}"

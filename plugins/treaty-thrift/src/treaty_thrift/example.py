@@ -66,17 +66,17 @@ def _find_ranks(schema: ThriftSchema) -> dict[Key, float]:
     def add(home: ThriftSchema, record: Record) -> None:
         if (home.digest, record.name) not in records:
             records[home.digest, record.name] = home, record
-            left.extend((home, one.type) for one in record.fields)
+            left.extend((home, field.type) for field in record.fields)
 
     assert schema.root is not None
     add(schema, schema.root)
     while left:
-        found = resolve_type(*left.pop())
-        if isinstance(found.type, Record):
-            add(found.schema, found.type)
-        elif isinstance(found.type, Container) and (found.schema.digest, found.type) not in containers:
-            containers.add((found.schema.digest, found.type))
-            left.extend((found.schema, one) for one in found.type.parts)
+        resolved = resolve_type(*left.pop())
+        if isinstance(resolved.type, Record):
+            add(resolved.schema, resolved.type)
+        elif isinstance(resolved.type, Container) and (resolved.schema.digest, resolved.type) not in containers:
+            containers.add((resolved.schema.digest, resolved.type))
+            left.extend((resolved.schema, part) for part in resolved.type.parts)
     return _rank_records(records)
 
 
@@ -90,14 +90,16 @@ def _rank_records(records: dict[Key, tuple[ThriftSchema, Record]]) -> dict[Key, 
     ready: deque[tuple[Key, int]] = deque()
     for key, (home, record) in records.items():
         union = record.kind == "union"
-        found = [resolve_type(home, one.type) for one in record.fields if union or one.requiredness == "required"]
-        spend(1 + len(found))
-        inner = [(one.schema.digest, one.type.name) for one in found if isinstance(one.type, Record)]
-        others = [one for one in found if not isinstance(one.type, Record)]
-        void = [one for one in others if isinstance(one.type, Enum) and not one.type.symbols]
+        types = [resolve_type(home, field.type) for field in record.fields if union or field.requiredness == "required"]
+        spend(1 + len(types))
+        inner = [
+            (resolved.schema.digest, resolved.type.name) for resolved in types if isinstance(resolved.type, Record)
+        ]
+        others = [resolved for resolved in types if not isinstance(resolved.type, Record)]
+        void = [resolved for resolved in others if isinstance(resolved.type, Enum) and not resolved.type.symbols]
         open_[key] = 1 if union else len(inner) + len(void)
-        for one in inner:
-            needing.setdefault(one, []).append(key)
+        for record_key in inner:
+            needing.setdefault(record_key, []).append(key)
         if (len(others) > len(void)) if union else not open_[key]:
             open_[key] = 0
             ready.append((key, 1))
@@ -113,10 +115,10 @@ def _rank_records(records: dict[Key, tuple[ThriftSchema, Record]]) -> dict[Key, 
 
 def rank_of(home: ThriftSchema, type_: Type, ranks: dict[Key, float]) -> float:
     """Levels of the smallest value of a type; a container may be empty."""
-    found = resolve_type(home, type_)
-    if isinstance(found.type, Record):
-        return ranks[found.schema.digest, found.type.name]
-    return math.inf if isinstance(found.type, Enum) and not found.type.symbols else 0
+    resolved = resolve_type(home, type_)
+    if isinstance(resolved.type, Record):
+        return ranks[resolved.schema.digest, resolved.type.name]
+    return math.inf if isinstance(resolved.type, Enum) and not resolved.type.symbols else 0
 
 
 @dataclass(slots=True)
@@ -130,44 +132,44 @@ class _ExampleGenerator:
         if self.ranks[schema.digest, record.name] == math.inf:
             raise ValueError(f"{record.name} has no finite value")
         if record.kind == "union":
-            by_rank = sorted(record.fields, key=lambda one: rank_of(schema, one.type, self.ranks))
-            able = [one for one in by_rank if rank_of(schema, one.type, self.ranks) < math.inf]
+            by_rank = sorted(record.fields, key=lambda field: rank_of(schema, field.type, self.ranks))
+            able = [field for field in by_rank if rank_of(schema, field.type, self.ranks) < math.inf]
             chosen = self.random.pick(able) if left > 0 else able[0]
             return {chosen.name: self.value(schema, chosen.type, left - 1)}
         return dict(self._members(schema, record, left))
 
     def _members(self, schema: ThriftSchema, record: Record, left: int) -> Iterator[tuple[str, Any]]:
-        for one in record.fields:
-            is_finite = rank_of(schema, one.type, self.ranks) < math.inf
-            if one.requiredness == "required" or (left > 0 and is_finite and self.random.chance(75)):
-                yield one.name, self.value(schema, one.type, left - 1)
+        for member in record.fields:
+            is_finite = rank_of(schema, member.type, self.ranks) < math.inf
+            if member.requiredness == "required" or (left > 0 and is_finite and self.random.chance(75)):
+                yield member.name, self.value(schema, member.type, left - 1)
 
     def value(self, schema: ThriftSchema, type_: Type, left: int) -> Any:
         """A value of a type."""
         self.count += 1
         if self.count > EXAMPLE_VALUES:
             raise ValueError(f"an example has more than {EXAMPLE_VALUES} values")
-        found = resolve_type(schema, type_)
-        match found.type:
+        resolved = resolve_type(schema, type_)
+        match resolved.type:
             case Primitive(name):
                 return self._primitive(name)
             case Enum(symbols=symbols):
                 return self.random.pick(symbols).name
             case Record():
-                return self.record(found.schema, found.type, left)
-        return self._container(found.schema, found.type, left)
+                return self.record(resolved.schema, resolved.type, left)
+        return self._container(resolved.schema, resolved.type, left)
 
     def _container(self, schema: ThriftSchema, type_: Container, left: int) -> Any:
-        finite = all(rank_of(schema, one, self.ranks) < math.inf for one in type_.parts)
-        rows = [[self.value(schema, one, left - 1) for one in type_.parts] for _ in range(self._length(left, finite))]
+        finite = all(rank_of(schema, part, self.ranks) < math.inf for part in type_.parts)
+        rows = [[self.value(schema, part, left - 1) for part in type_.parts] for _ in range(self._length(left, finite))]
         if type_.kind == "list":
             return [row[0] for row in rows]
         if type_.kind == "set":
             return list({json.dumps(row[0]): row[0] for row in rows}.values())
         key = resolve_type(schema, type_.parts[0]).type
         if isinstance(key, Container | Record):
-            return [{"key": one, "value": two} for one, two in rows]
-        return {_print_key(one): two for one, two in rows}
+            return [{"key": key, "value": value} for key, value in rows]
+        return {_print_key(key): value for key, value in rows}
 
     def _length(self, left: int, finite: bool) -> int:  # noqa: FBT001 - a fact of the type, not a switch
         return self.random.below(4) if left > 0 and finite else 0

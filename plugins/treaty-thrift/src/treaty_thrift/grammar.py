@@ -52,15 +52,15 @@ class Node:
 
     def nodes(self) -> "Iterator[Node]":
         """The parts that are no words."""
-        return (one for one in self if isinstance(one, Node))
+        return (child for child in self if isinstance(child, Node))
 
     def tokens(self) -> Iterator[Token]:
         """The parts that are words."""
-        return (one for one in self if isinstance(one, Token))
+        return (child for child in self if isinstance(child, Token))
 
     def find(self, rule: str) -> "Node | None":
         """The first part that this rule matched."""
-        return next((one for one in self.nodes() if one.rule == rule), None)
+        return next((node for node in self.nodes() if node.rule == rule), None)
 
 
 class _GrammarError(Exception):
@@ -74,18 +74,20 @@ class _GrammarError(Exception):
 def _keep(production: Any) -> None:
     """Keep what a rule matched, as the action of every rule."""
     rule = production.slice[0].type
-    made: list[Any] = [
-        Token(one.type, one.value, one.lineno, one.lexpos) if isinstance(one, lex.LexToken) else one.value
-        for one in production.slice[1:]
+    children: list[Any] = [
+        Token(symbol.type, symbol.value, symbol.lineno, symbol.lexpos)
+        if isinstance(symbol, lex.LexToken)
+        else symbol.value
+        for symbol in production.slice[1:]
     ]
-    if rule in _RIGHT and made and made[-1].rule == rule:
-        made[-1].parts.extend(reversed(made[:-1]))
-        production[0] = made[-1]
-    elif rule == "definition" and made:
-        made[0].parts.append(made[1])
-        production[0] = made[0]
+    if rule in _RIGHT and children and children[-1].rule == rule:
+        children[-1].parts.extend(reversed(children[:-1]))
+        production[0] = children[-1]
+    elif rule == "definition" and children:
+        children[0].parts.append(children[1])
+        production[0] = children[0]
     else:
-        production[0] = Node(rule, made)
+        production[0] = Node(rule, children)
 
 
 def _make_action(rule: Callable[..., None]) -> Callable[[Any], None]:
@@ -114,8 +116,8 @@ def load_grammar() -> tuple[Any, Any]:
     vars(rules).update(p_error=_refuse, tokens=thrift_lexer.tokens, literals=thrift_lexer.literals, __file__=__file__)
     vars(tables).update(_tabversion="", __file__=__file__)
     quiet = yacc.NullLogger()
-    made = yacc.yacc(module=rules, debug=False, write_tables=False, errorlog=quiet, tabmodule=tables)
-    return lex.lex(module=thrift_lexer, errorlog=quiet), made
+    parser = yacc.yacc(module=rules, debug=False, write_tables=False, errorlog=quiet, tabmodule=tables)
+    return lex.lex(module=thrift_lexer, errorlog=quiet), parser
 
 
 class _BoundedLexer:
@@ -131,20 +133,20 @@ class _BoundedLexer:
 
     def token(self) -> Any:
         spend(TOKEN_STEPS)
-        found = self.lexer.token()
-        if found is not None and found.type == "IDENTIFIER" and len(found.value) > FULL_NAME:
-            said = f"a name of {len(found.value)} characters, more than the limit FULL_NAME of {FULL_NAME}"
+        token = self.lexer.token()
+        if token is not None and token.type == "IDENTIFIER" and len(token.value) > FULL_NAME:
+            said = f"a name of {len(token.value)} characters, more than the limit FULL_NAME of {FULL_NAME}"
             expected = f"at most {FULL_NAME} characters"
-            raise InvalidSchemaError((Diagnostic("NAME_ILLEGAL", "", said, expected, found.lineno, 1),))
-        if found is not None and found.type in OPENING:
+            raise InvalidSchemaError((Diagnostic("NAME_ILLEGAL", "", said, expected, token.lineno, 1),))
+        if token is not None and token.type in OPENING:
             self._depth += 1
             if self._depth > SCHEMA_DEPTH:
                 raise InvalidSchemaError(
-                    (Diagnostic("TOO_DEEP", "", f"more than {SCHEMA_DEPTH} levels", "fewer levels", found.lineno, 1),)
+                    (Diagnostic("TOO_DEEP", "", f"more than {SCHEMA_DEPTH} levels", "fewer levels", token.lineno, 1),)
                 )
-        elif found is not None and found.type in CLOSING:
+        elif token is not None and token.type in CLOSING:
             self._depth -= 1
-        return found
+        return token
 
 
 def read_tree(text: str) -> Node:
@@ -152,7 +154,7 @@ def read_tree(text: str) -> Node:
     words = _BoundedLexer(text)
     parser = copy.copy(load_grammar()[1])
     try:
-        found: Node = parser.parse(lexer=words)
+        root: Node = parser.parse(lexer=words)
     except _GrammarError as wrong:
         token = wrong.token
         line, column = place_of(text, len(text) if token is None else token.lexpos)
@@ -164,7 +166,7 @@ def read_tree(text: str) -> Node:
         line, column = place_of(text, min(words.lexer.lexpos, len(text)))
         said = str(wrong).split(" at line ", maxsplit=1)[0][:200]
         raise InvalidSchemaError((Diagnostic("SYNTAX", "", said, "a word of Thrift", line, column),)) from None
-    return found
+    return root
 
 
 def place_of(text: str, offset: int) -> tuple[int, int]:

@@ -9,28 +9,28 @@ from treaty_thrift.model import Enum, ThriftSchema
 
 def _required(schema: ThriftSchema) -> Iterator[Diagnostic]:
     for record in schema.records():
-        for one in record.fields:
-            if one.requiredness == "required":
-                said = f"the field {one.name!r} of {record.name} is required"
+        for field in record.fields:
+            if field.requiredness == "required":
+                said = f"the field {field.name!r} of {record.name} is required"
                 yield Diagnostic(
-                    "FIELD_REQUIRED", f"/{record.name}/{one.id}", said, "optional: a required field stays forever"
+                    "FIELD_REQUIRED", f"/{record.name}/{field.id}", said, "optional: a required field stays forever"
                 )
 
 
 def _unstated(schema: ThriftSchema) -> Iterator[Diagnostic]:
     for record in schema.records():
-        for one in record.fields if record.kind == "struct" else ():
-            if not one.requiredness:
-                said = f"the field {one.name!r} of {record.name} is neither optional nor required"
-                yield Diagnostic("REQUIREDNESS_UNSTATED", f"/{record.name}/{one.id}", said, "the word optional")
+        for field in record.fields if record.kind == "struct" else ():
+            if not field.requiredness:
+                said = f"the field {field.name!r} of {record.name} is neither optional nor required"
+                yield Diagnostic("REQUIREDNESS_UNSTATED", f"/{record.name}/{field.id}", said, "the word optional")
 
 
 def _unnumbered(schema: ThriftSchema) -> Iterator[Diagnostic]:
-    for one in schema.document.definitions:
-        if isinstance(one, Enum) and one.symbols and all(each.number for each in one.symbols):
-            said = f"the enum {one.name} has no symbol with the number 0"
+    for definition in schema.document.definitions:
+        if isinstance(definition, Enum) and definition.symbols and all(each.number for each in definition.symbols):
+            said = f"the enum {definition.name} has no symbol with the number 0"
             yield Diagnostic(
-                "ENUM_ZERO_MISSING", f"/{one.name}", said, "a symbol for what is not known, with the number 0"
+                "ENUM_ZERO_MISSING", f"/{definition.name}", said, "a symbol for what is not known, with the number 0"
             )
 
 
@@ -51,5 +51,5 @@ _LINTS: tuple[LintRule[ThriftSchema], ...] = (
         lambda schema: tuple(_unnumbered(schema)),
     ),
 )
-LINTS: Mapping[str, LintRule[ThriftSchema]] = {one.id: one for one in _LINTS}
+LINTS: Mapping[str, LintRule[ThriftSchema]] = {rule.id: rule for rule in _LINTS}
 """Every lint, off unless it is asked for."""

@@ -171,25 +171,27 @@ class ThriftSchema:
     @property
     def root(self) -> Record | None:
         """The record that payloads hold: the last one of the text, because Thrift defines a type before it is used."""
-        return next((one for one in reversed(self.document.definitions) if isinstance(one, Record)), None)
+        return next(
+            (definition for definition in reversed(self.document.definitions) if isinstance(definition, Record)), None
+        )
 
     def records(self) -> Iterator[Record]:
         """Structs, unions and exceptions of the own text."""
-        return (one for one in self.document.definitions if isinstance(one, Record))
+        return (definition for definition in self.document.definitions if isinstance(definition, Record))
 
     def members(self, definition: Record | Enum) -> "Members":
         """The members of a record or enum of the own text by their names, made once."""
-        found = self.indexes.get(definition.name)
-        if found is None:
+        members = self.indexes.get(definition.name)
+        if members is None:
             if isinstance(definition, Enum):
-                numbers = {one.name: one.number for one in definition.symbols}
-                names = {one.number: one.name for one in reversed(definition.symbols)}
-                found = Members({}, numbers, names)
+                numbers = {symbol.name: symbol.number for symbol in definition.symbols}
+                names = {symbol.number: symbol.name for symbol in reversed(definition.symbols)}
+                members = Members({}, numbers, names)
             else:
-                found = Members({one.name: one.type for one in definition.fields}, {}, {})
-            spend(len(found.types) + len(found.numbers))
-            self.indexes[definition.name] = found
-        return found
+                members = Members({field.name: field.type for field in definition.fields}, {}, {})
+            spend(len(members.types) + len(members.numbers))
+            self.indexes[definition.name] = members
+        return members
 
     def find(self, name: str) -> "tuple[ThriftSchema, Definition] | None":
         """What a name means, and in which document that stands."""
@@ -227,9 +229,9 @@ def resolve_type(schema: ThriftSchema, type_: Type) -> Resolved:
         if result is None:
             spend(NAME_STEPS)
             way.append((schema, type_.name))
-            found = schema.find(type_.name)
-            assert found is not None, "a parsed schema has a definition for each name"
-            schema, definition = found
+            entry = schema.find(type_.name)
+            assert entry is not None, "a parsed schema has a definition for each name"
+            schema, definition = entry
             if isinstance(definition, Record | Enum):
                 result = Resolved(schema, definition)
             else:

@@ -47,9 +47,9 @@ class TreeReader:
     def read(self) -> Document:
         """The document."""
         header, definitions = read_tree(self.text).nodes()
-        headers = tuple(self._header(unit) for one in header.nodes() for unit in one.nodes())
-        units = (part for unit in definitions.nodes() for one in unit.nodes() for part in one.nodes())
-        return Document(headers, tuple(self._definition(one) for one in units))
+        headers = tuple(self._header(unit) for child in header.nodes() for unit in child.nodes())
+        units = (part for unit in definitions.nodes() for child in unit.nodes() for part in child.nodes())
+        return Document(headers, tuple(self._definition(node) for node in units))
 
     def fault(self, rule: str, path: str, message: str, expected: str) -> None:
         """Note a fault at the place of a path, if there are not enough yet: each place is counted from the text's begin."""
@@ -60,18 +60,18 @@ class TreeReader:
         self.faults.append(Diagnostic(rule, path, message, expected, *place))
 
     def _header(self, unit: Node) -> tuple[str, str, str]:
-        (one,) = unit.nodes()
-        tokens = list(one.tokens())
+        (child,) = unit.nodes()
+        tokens = list(child.tokens())
         words = [token.value for token in tokens]
-        if one.rule == "namespace":
-            scope = one.find("namespace_scope")
+        if child.rule == "namespace":
+            scope = child.find("namespace_scope")
             assert scope is not None
             return "namespace", next(scope.tokens()).value, words[-1]
         self.places[f"/{words[-1]}"] = tokens[-1].offset
-        return one.rule, "", words[-1]
+        return child.rule, "", words[-1]
 
-    def _definition(self, one: Node) -> Definition:
-        node = next(one.nodes()) if one.rule == "ttype" else one
+    def _definition(self, unit: Node) -> Definition:
+        node = next(unit.nodes()) if unit.rule == "ttype" else unit
         match node.rule:
             case "const":
                 return self._constant(node)
@@ -86,7 +86,7 @@ class TreeReader:
 
     def _name(self, node: Node, above: str = "") -> str:
         """The name that a definition has, whose place is noted."""
-        token = next(one for one in node.tokens() if one.kind == "IDENTIFIER")
+        token = next(token for token in node.tokens() if token.kind == "IDENTIFIER")
         self.places.setdefault(f"{above}/{token.value}", token.offset)
         name: str = token.value
         if "." in name:
@@ -113,7 +113,7 @@ class TreeReader:
         return Enum(name, tuple(symbols), _read_annotations(node))
 
     def _record(self, node: Node) -> Record:
-        seen = next((one for one in node.nodes() if one.rule.startswith("seen_")), node)
+        seen = next((child for child in node.nodes() if child.rule.startswith("seen_")), node)
         name = self._name(seen)
         kind: Any = node.rule
         return Record(kind, name, self._fields(node.find("field_seq"), f"/{name}"), _read_annotations(node))
@@ -121,12 +121,12 @@ class TreeReader:
     def _service(self, node: Node) -> Service:
         simple = node.find("simple_service")
         assert simple is not None
-        names = [one.value for one in simple.tokens() if one.kind == "IDENTIFIER"]
+        names = [token.value for token in simple.tokens() if token.kind == "IDENTIFIER"]
         name = self._name(simple)
         functions = simple.find("function_seq")
         assert functions is not None
-        made = (self._function(one, f"/{name}") for one in functions.nodes() if one.rule == "function")
-        return Service(name, names[1] if len(names) > 1 else "", tuple(made), _read_annotations(node))
+        methods = (self._function(child, f"/{name}") for child in functions.nodes() if child.rule == "function")
+        return Service(name, names[1] if len(names) > 1 else "", tuple(methods), _read_annotations(node))
 
     def _function(self, node: Node, above: str) -> Function:
         simple = node.find("simple_function")
@@ -137,7 +137,7 @@ class TreeReader:
         kind = next(result.nodes(), None) if result is not None else None
         return Function(
             name,
-            any(one.kind == "ONEWAY" for one in simple.tokens()),
+            any(token.kind == "ONEWAY" for token in simple.tokens()),
             None if kind is None else self._type(kind),
             self._fields(simple.find("field_seq"), path),
             self._fields(throws.find("field_seq"), f"{path}/throws") if throws else (),
@@ -146,7 +146,7 @@ class TreeReader:
 
     def _fields(self, rows: Node | None, above: str) -> tuple[Field, ...]:
         assert rows is not None
-        return tuple(self._field(one, above) for one in rows.nodes() if one.rule == "field")
+        return tuple(self._field(row, above) for row in rows.nodes() if row.rule == "field")
 
     def _field(self, node: Node, above: str) -> Field:
         simple = node.find("simple_field")
@@ -157,13 +157,13 @@ class TreeReader:
         assert id_ is not None
         assert needed is not None
         assert type_ is not None
-        name = next(one for one in simple.tokens() if one.kind == "IDENTIFIER")
-        number = next((one.value for one in id_.tokens()), None)
+        name = next(token for token in simple.tokens() if token.kind == "IDENTIFIER")
+        number = next((token.value for token in id_.tokens()), None)
         path = f"{above}/{name.value if number is None else number}"
-        self.places.setdefault(path, next((one.offset for one in id_.tokens()), name.offset))
+        self.places.setdefault(path, next((token.offset for token in id_.tokens()), name.offset))
         if number is None:
             self.fault("FIELD_ID_MISSING", path, f"the field {name.value!r} has no id", "an id before it, such as 1:")
-        requiredness: Requiredness = next((one.value for one in needed.tokens()), "")
+        requiredness: Requiredness = next((token.value for token in needed.tokens()), "")
         default = self._value(value) if value else None
         return Field(number or 0, requiredness, self._type(type_), name.value, default, _read_annotations(node))
 
@@ -183,7 +183,7 @@ class TreeReader:
             if node.rule == "simple_container_type":
                 node = next(node.nodes())
         kind: Any = node.rule.removesuffix("_type")
-        parts = tuple(self._type(one) for one in node.nodes() if one.rule == "field_type")
+        parts = tuple(self._type(child) for child in node.nodes() if child.rule == "field_type")
         return Container(kind, parts, annotations)
 
     def _value(self, node: Node) -> Value:
@@ -200,25 +200,27 @@ class TreeReader:
             return Value("name", next(part.tokens()).value)
         rows = next(part.nodes())
         if part.rule == "const_list":
-            return Value("list", tuple(self._value(one) for one in rows.nodes() if one.rule == "const_value"))
-        pairs = (tuple(map(self._value, one.nodes())) for one in rows.nodes() if one.rule == "const_map_item")
+            return Value("list", tuple(self._value(row) for row in rows.nodes() if row.rule == "const_value"))
+        pairs = (tuple(map(self._value, row.nodes())) for row in rows.nodes() if row.rule == "const_map_item")
         return Value("map", tuple(pairs))
 
 
 def _read_annotations(node: Node) -> Annotations:
-    found = node.find("type_annotations")
-    rows = next(found.nodes(), None) if found else None
+    child = node.find("type_annotations")
+    rows = next(child.nodes(), None) if child else None
     if rows is None:
         return ()
-    items = ([token.value for token in one.tokens()] for one in rows.nodes() if one.rule == "type_annotation")
+    items = ([token.value for token in row.tokens()] for row in rows.nodes() if row.rule == "type_annotation")
     return tuple((words[0], words[2] if len(words) > 2 else None) for words in items)
 
 
 def find_references(text: str) -> tuple[ReferenceName, ...]:
     """The paths of includes, which are the names of references."""
     header = next(read_tree(text).nodes())
-    found = (part for unit in header.nodes() for one in unit.nodes() for part in one.nodes() if part.rule == "include")
-    paths = dict.fromkeys(list(one.tokens())[-1].value for one in found)
+    includes = (
+        part for unit in header.nodes() for child in unit.nodes() for part in child.nodes() if part.rule == "include"
+    )
+    paths = dict.fromkeys(list(include.tokens())[-1].value for include in includes)
     return tuple(ReferenceName(path, f"/{path}") for path in paths)
 
 
@@ -233,17 +235,17 @@ class _SchemaParser:
     known: dict[bytes, ThriftSchema]
 
     def parse(self, meaning: ResolvedSchema) -> ThriftSchema:
-        found = self.known.get(meaning.digest)
-        if found is None:
-            found = self.known[meaning.digest] = self._parse(meaning)
-        return found
+        schema = self.known.get(meaning.digest)
+        if schema is None:
+            schema = self.known[meaning.digest] = self._parse(meaning)
+        return schema
 
     def _parse(self, meaning: ResolvedSchema) -> ThriftSchema:
         reader = TreeReader(meaning.text)
         document = reader.read()
-        given = {one.name: one.meaning for one in meaning.bindings}
+        given = {binding.name: binding.meaning for binding in meaning.bindings}
         included = tuple(self._include(reader, document, given))
-        named = {one.name: one for one in document.definitions}
+        named = {definition.name: definition for definition in document.definitions}
         schema = ThriftSchema(document, meaning.digest, included, named, dict(included))
         for fault in find_faults(schema, strict=self.strict):
             reader.fault(*fault)

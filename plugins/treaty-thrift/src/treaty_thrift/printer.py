@@ -35,62 +35,62 @@ def print_texts(schema: ThriftSchema, normalize: bool) -> SchemaTexts:  # noqa: 
     canonical = print_document(document)
     resolved = print_resolved(schema) if schema.included else canonical
     root = schema.root
-    names = tuple(one.name for one in schema.records())
-    fields = tuple(one.name for one in root.fields) if root else ()
+    names = tuple(record.name for record in schema.records())
+    fields = tuple(field.name for field in root.fields) if root else ()
     return SchemaTexts(canonical, resolved, root.name if root else "", fields, names)
 
 
 def normalize_document(document: Document) -> Document:
     """The same document with namespaces by scope, fields by id and annotations by name."""
     headers = (
-        *(one for one in document.headers if one[0] != "namespace"),
-        *sorted(one for one in document.headers if one[0] == "namespace"),
+        *(header for header in document.headers if header[0] != "namespace"),
+        *sorted(header for header in document.headers if header[0] == "namespace"),
     )
-    return Document(headers, tuple(_normalize(one) for one in document.definitions))
+    return Document(headers, tuple(_normalize(definition) for definition in document.definitions))
 
 
-def _normalize(one: Definition) -> Definition:
-    made = replace(one, annotations=_sort(one.annotations))
-    if isinstance(made, Record):
-        fields = sorted(made.fields, key=lambda each: each.id)
-        return replace(made, fields=tuple(replace(each, annotations=_sort(each.annotations)) for each in fields))
-    return made
+def _normalize(definition: Definition) -> Definition:
+    normalized = replace(definition, annotations=_sort(definition.annotations))
+    if isinstance(normalized, Record):
+        fields = sorted(normalized.fields, key=lambda each: each.id)
+        return replace(normalized, fields=tuple(replace(each, annotations=_sort(each.annotations)) for each in fields))
+    return normalized
 
 
 def _sort(annotations: Annotations) -> Annotations:
-    return tuple(sorted(annotations, key=lambda one: (one[0], one[1] or "")))
+    return tuple(sorted(annotations, key=lambda annotation: (annotation[0], annotation[1] or "")))
 
 
 def print_document(document: Document, rename: Rename = str) -> str:
     """A document as text that parses to the same document."""
-    lines = [_header(*one) for one in document.headers]
+    lines = [_header(*header) for header in document.headers]
     blocks = ["\n".join(lines)] if lines else []
-    return "\n\n".join((*blocks, *("\n".join(_definition(one, rename)) for one in document.definitions)))
+    return "\n\n".join((*blocks, *("\n".join(_definition(definition, rename)) for definition in document.definitions)))
 
 
 def _header(kind: str, scope: str, value: str) -> str:
     return f"namespace {scope} {value}" if kind == "namespace" else f"{kind} {_quote(value)}"
 
 
-def _definition(one: Definition, rename: Rename) -> Iterator[str]:
-    name, after = rename(one.name), _annotations(one.annotations)
-    match one:
+def _definition(definition: Definition, rename: Rename) -> Iterator[str]:
+    name, after = rename(definition.name), _annotations(definition.annotations)
+    match definition:
         case Typedef():
-            yield f"typedef {print_type(one.type, rename)} {name}{after}"
+            yield f"typedef {print_type(definition.type, rename)} {name}{after}"
         case Constant():
-            yield f"const {print_type(one.type, rename)} {name} = {_value(one.value, rename)}{after}"
+            yield f"const {print_type(definition.type, rename)} {name} = {_value(definition.value, rename)}{after}"
         case Enum():
             yield f"enum {name} {{"
-            yield from (f"  {each.name} = {each.number}{_annotations(each.annotations)}" for each in one.symbols)
+            yield from (f"  {each.name} = {each.number}{_annotations(each.annotations)}" for each in definition.symbols)
             yield f"}}{after}"
         case Record():
-            yield f"{one.kind} {name} {{"
-            yield from (f"  {_field(each, rename)}" for each in one.fields)
+            yield f"{definition.kind} {name} {{"
+            yield from (f"  {_field(each, rename)}" for each in definition.fields)
             yield f"}}{after}"
         case Service():
-            above = f" extends {rename(one.extends)}" if one.extends else ""
+            above = f" extends {rename(definition.extends)}" if definition.extends else ""
             yield f"service {name}{above} {{"
-            for each in one.functions:
+            for each in definition.functions:
                 result = "void" if each.result is None else print_type(each.result, rename)
                 words = f"  {'oneway ' if each.oneway else ''}{result} {each.name}({_row(each.parameters, rename)})"
                 thrown = f" throws ({_row(each.throws, rename)})" if each.throws else ""
@@ -99,13 +99,15 @@ def _definition(one: Definition, rename: Rename) -> Iterator[str]:
 
 
 def _row(fields: tuple[Field, ...], rename: Rename) -> str:
-    return ", ".join(_field(one, rename) for one in fields)
+    return ", ".join(_field(field, rename) for field in fields)
 
 
-def _field(one: Field, rename: Rename) -> str:
-    needed = f"{one.requiredness} " if one.requiredness else ""
-    default = "" if one.default is None else f" = {_value(one.default, rename)}"
-    return f"{one.id}: {needed}{print_type(one.type, rename)} {one.name}{default}{_annotations(one.annotations)}"
+def _field(field: Field, rename: Rename) -> str:
+    needed = f"{field.requiredness} " if field.requiredness else ""
+    default = "" if field.default is None else f" = {_value(field.default, rename)}"
+    return (
+        f"{field.id}: {needed}{print_type(field.type, rename)} {field.name}{default}{_annotations(field.annotations)}"
+    )
 
 
 def print_type(type_: Type, rename: Rename = str) -> str:
@@ -115,7 +117,7 @@ def print_type(type_: Type, rename: Rename = str) -> str:
             return rename(name)
         case Primitive(name):
             return f"{name}{_annotations(type_.annotations)}"
-    inside = ", ".join(print_type(one, rename) for one in type_.parts)
+    inside = ", ".join(print_type(part, rename) for part in type_.parts)
     return f"{type_.kind}<{inside}>{_annotations(type_.annotations)}"
 
 
@@ -128,7 +130,7 @@ def _annotations(annotations: Annotations) -> str:
 
 def _quote(text: str) -> str:
     escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-    return f'"{"".join(escapes.get(one, one) for one in text)}"'
+    return f'"{"".join(escapes.get(character, character) for character in text)}"'
 
 
 def _value(value: Value, rename: Rename) -> str:
@@ -142,9 +144,9 @@ def _value(value: Value, rename: Rename) -> str:
         case "double", float() as held:
             return _print_double(held)
         case "list", tuple() as held:
-            return f"[{', '.join(_value(one, rename) for one in held)}]"
+            return f"[{', '.join(_value(part, rename) for part in held)}]"
         case "map", tuple() as held:
-            return f"{{{', '.join(f'{_value(one, rename)}: {_value(two, rename)}' for one, two in held)}}}"
+            return f"{{{', '.join(f'{_value(key, rename)}: {_value(member, rename)}' for key, member in held)}}}"
     return str(value.value)
 
 
@@ -166,11 +168,11 @@ class _Names:
         """The names as they are written in a document."""
 
         def rename(name: str) -> str:
-            found = schema.find(name)
-            if found is None:  # a symbol of an enum, or what a service extends
+            entry = schema.find(name)
+            if entry is None:  # a symbol of an enum, or what a service extends
                 owner, mark, symbol = name.rpartition(".")
                 return f"{rename(owner)}.{symbol}" if mark and schema.find(owner) else name
-            outer, definition = found
+            outer, definition = entry
             return self.given.get((outer.digest, definition.name), definition.name)
 
         return rename
@@ -179,17 +181,17 @@ class _Names:
 def print_resolved(schema: ThriftSchema) -> str:
     """One text that means the same and includes nothing: definitions of included documents stand before those that use them."""
     order = list_documents(schema)
-    taken = {one.name for one in schema.document.definitions}
+    taken = {definition.name for definition in schema.document.definitions}
     given: dict[tuple[bytes, str], str] = {}
     for prefix, each in order[:-1]:
-        for one in each.document.definitions:
-            name, number = one.name, 1
+        for definition in each.document.definitions:
+            name, number = definition.name, 1
             while name in taken:
-                name, number = f"{prefix}_{one.name}{number if number > 1 else ''}", number + 1
+                name, number = f"{prefix}_{definition.name}{number if number > 1 else ''}", number + 1
             taken.add(name)
-            given[each.digest, one.name] = name
+            given[each.digest, definition.name] = name
     names = _Names(given)
-    headers = tuple(one for one in schema.document.headers if one[0] != "include")
+    headers = tuple(header for header in schema.document.headers if header[0] != "include")
     parts = [print_document(Document(headers, ()))] if headers else []
     for _, each in order:
         if each.document.definitions:
@@ -199,16 +201,16 @@ def print_resolved(schema: ThriftSchema) -> str:
 
 def list_documents(schema: ThriftSchema) -> list[tuple[str, ThriftSchema]]:
     """All documents under their prefix, each once and after those that it includes; the schema itself is the last."""
-    found: dict[bytes, tuple[str, ThriftSchema]] = {}
+    included: dict[bytes, tuple[str, ThriftSchema]] = {}
 
-    def visit(prefix: str, one: ThriftSchema) -> None:
-        if one.digest not in found:
-            for name, each in one.included:
+    def visit(prefix: str, below: ThriftSchema) -> None:
+        if below.digest not in included:
+            for name, each in below.included:
                 visit(name, each)
-            found[one.digest] = prefix, one
+            included[below.digest] = prefix, below
 
     visit("", schema)
-    return list(found.values())
+    return list(included.values())
 
 
 def sha256(schema: ThriftSchema) -> bytes:
@@ -225,10 +227,10 @@ def _normal(schema: ThriftSchema) -> bytes:
     """The normalized text with everything included."""
     known: dict[bytes, ThriftSchema] = {}
 
-    def normalize(one: ThriftSchema) -> ThriftSchema:
-        if one.digest not in known:
-            included = tuple((name, normalize(each)) for name, each in one.included)
-            known[one.digest] = replace(one, document=normalize_document(one.document), included=included)
-        return known[one.digest]
+    def normalize(below: ThriftSchema) -> ThriftSchema:
+        if below.digest not in known:
+            included = tuple((name, normalize(each)) for name, each in below.included)
+            known[below.digest] = replace(below, document=normalize_document(below.document), included=included)
+        return known[below.digest]
 
     return print_resolved(normalize(schema)).encode("utf-8", "surrogatepass")

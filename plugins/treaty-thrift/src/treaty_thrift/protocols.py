@@ -141,13 +141,13 @@ class BinaryReader(_Bytes):
     def read_number(self, type_: int) -> int:
         """As `PayloadReader` says."""
         form = FORMATS[type_]
-        found: int = form.unpack(self.take(form.size))[0]
-        return found
+        number: int = form.unpack(self.take(form.size))[0]
+        return number
 
     def read_double(self) -> float:
         """As `PayloadReader` says."""
-        found: float = BIG_DOUBLE.unpack(self.take(8))[0]
-        return found
+        number: float = BIG_DOUBLE.unpack(self.take(8))[0]
+        return number
 
     def read_bytes(self) -> bytes:
         """As `PayloadReader` says."""
@@ -173,10 +173,10 @@ _BITS = {I16: 16, I32: 32, I64: 64}
 
 
 def _compact_type(number: int) -> int:
-    found = _COMPACT.get(number)
-    if found is None:
+    type_ = _COMPACT.get(number)
+    if type_ is None:
         raise malformed(f"{number} is no type of the compact protocol")
-    return found
+    return type_
 
 
 class CompactReader(_Bytes):
@@ -222,8 +222,8 @@ class CompactReader(_Bytes):
     def read_bool(self) -> bool:
         """As `PayloadReader` says."""
         if self._bool is not None:
-            found, self._bool = self._bool, None
-            return found
+            pending, self._bool = self._bool, None
+            return pending
         value = self.take(1)[0]
         if value not in {1, 2}:
             raise malformed(f"{value} is no boolean of the compact protocol")
@@ -233,31 +233,31 @@ class CompactReader(_Bytes):
         """As `PayloadReader` says."""
         if type_ == BYTE:
             return BinaryReader.read_number(self, BYTE)  # type: ignore[arg-type]  # both take one byte alike
-        found = self._read_varint(_BITS[type_])
-        return (found >> 1) ^ -(found & 1)
+        number = self._read_varint(_BITS[type_])
+        return (number >> 1) ^ -(number & 1)
 
     def read_double(self) -> float:
         """As `PayloadReader` says."""
-        found: float = LITTLE_DOUBLE.unpack(self.take(8))[0]
-        return found
+        number: float = LITTLE_DOUBLE.unpack(self.take(8))[0]
+        return number
 
     def read_bytes(self) -> bytes:
         """As `PayloadReader` says."""
         return self.take(self._read_varint(32))
 
     def _read_varint(self, bits: int) -> int:
-        found = shift = 0
+        number = shift = 0
         while True:
             byte = self.take(1)[0]
-            found |= (byte & 127) << shift
+            number |= (byte & 127) << shift
             shift += 7
             if byte < 128:
                 break
             if shift >= bits + 6:
                 raise malformed(f"a number of more than {bits} bits at byte {self._at}")
-        if found >> bits:
+        if number >> bits:
             raise malformed(f"a number of more than {bits} bits at byte {self._at}")
-        return found
+        return number
 
 
 def skip(reader: PayloadReader, type_: int, depth: int = 0) -> None:

@@ -94,8 +94,8 @@ SYMBOL_RENAMED = CompatibilityRule(
     harm="none",
 )
 RULES: Mapping[str, CompatibilityRule] = {
-    one.id: one
-    for one in (
+    rule.id: rule
+    for rule in (
         FIELD_TYPE_CHANGED,
         FIELD_ID_CHANGED,
         FIELD_REQUIRED_MISSING,

@@ -122,9 +122,9 @@ def _take_bytes(value: Any) -> bytes:
 
 def _read_text(reader: PayloadReader, depth: int) -> str:
     del depth
-    found = reader.read_bytes()
+    content = reader.read_bytes()
     try:
-        return found.decode()
+        return content.decode()
     except UnicodeDecodeError as wrong:
         raise BadPayloadError("INVALID", f"a string is no UTF-8: {wrong}") from None
 
@@ -155,8 +155,8 @@ PRIMITIVES: Mapping[str, Shape] = {
 
 def make_enum(enum: Enum) -> Shape:
     """The shape of an enum: values are the names of its symbols."""
-    names = {one.number: one.name for one in reversed(enum.symbols)}
-    numbers = {one.name: one.number for one in enum.symbols}
+    names = {symbol.number: symbol.name for symbol in reversed(enum.symbols)}
+    numbers = {symbol.name: symbol.number for symbol in enum.symbols}
 
     def read(reader: PayloadReader, _: int) -> str:
         number = reader.read_number(I32)
@@ -191,9 +191,9 @@ def make_list(number: int, element: Shape) -> Shape:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | set | frozenset):
             raise MisfitError("", f"{show_value(value)} is no {WORDS[number]}")
         parts = [writer.list_head(element.number, len(value))]
-        for at, one in enumerate(value):
+        for at, part in enumerate(value):
             try:
-                parts.append(element.write(writer, one))
+                parts.append(element.write(writer, part))
             except MisfitError as wrong:
                 raise wrong.under(at) from None
         return b"".join(parts)
@@ -212,19 +212,19 @@ def make_map(key: Shape, held: Shape, *, pairs: bool) -> Shape:
             raise malformed(
                 f"the map has {WORDS[key_type]} and {WORDS[value_type]}, not {WORDS[key.number]} and {WORDS[held.number]}"
             )
-        found = [(key.read(reader, depth + 1), held.read(reader, depth + 1)) for _ in range(count)]
-        return [{"key": one, "value": two} for one, two in found] if pairs else dict(found)
+        entries = [(key.read(reader, depth + 1), held.read(reader, depth + 1)) for _ in range(count)]
+        return [{"key": key, "value": value} for key, value in entries] if pairs else dict(entries)
 
     def write(writer: PayloadWriter, value: Any) -> bytes:
         items = _list_pairs(value) if pairs else value.items() if isinstance(value, Mapping) else None
         if items is None:
             raise MisfitError("", f"{show_value(value)} is no map")
         parts = [writer.map_head(key.number, held.number, len(items))]
-        for one, two in items:
+        for entry_key, entry_value in items:
             try:
-                parts += (key.write(writer, one), held.write(writer, two))
+                parts += (key.write(writer, entry_key), held.write(writer, entry_value))
             except MisfitError as wrong:
-                raise wrong.under(one if isinstance(one, Hashable) else "key") from None
+                raise wrong.under(entry_key if isinstance(entry_key, Hashable) else "key") from None
         return b"".join(parts)
 
     return Shape(MAP, read, write)
@@ -232,7 +232,7 @@ def make_map(key: Shape, held: Shape, *, pairs: bool) -> Shape:
 
 def _list_pairs(value: Any) -> list[tuple[Any, Any]] | None:
     if not isinstance(value, list) or not all(
-        isinstance(one, Mapping) and one.keys() == {"key", "value"} for one in value
+        isinstance(element, Mapping) and element.keys() == {"key", "value"} for element in value
     ):
         return None
-    return [(one["key"], one["value"]) for one in value]
+    return [(element["key"], element["value"]) for element in value]

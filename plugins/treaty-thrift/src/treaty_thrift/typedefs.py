@@ -11,11 +11,11 @@ def list_names(type_: Type) -> Iterator[tuple[str, int]]:
     """The names in a type with the containers around each; an empty name stands for a primitive."""
     left = [(type_, 0)]
     while left:
-        one, levels = left.pop()
-        if isinstance(one, Container):
-            left += ((part, levels + 1) for part in one.parts)
+        part_type, levels = left.pop()
+        if isinstance(part_type, Container):
+            left += ((part, levels + 1) for part in part_type.parts)
         else:
-            yield (one.name if isinstance(one, Named) else ""), levels
+            yield (part_type.name if isinstance(part_type, Named) else ""), levels
 
 
 def count_levels(schema: ThriftSchema, type_: Type) -> int:

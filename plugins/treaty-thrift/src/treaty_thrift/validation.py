@@ -50,14 +50,19 @@ EXPECTED: Mapping[str, str] = {
 
 def find_faults(schema: ThriftSchema, *, strict: bool) -> Iterator[Fault]:
     """All faults; without `strict` two symbols may share a number, and defaults are not looked at."""
-    yield from _twice("NAME_TWICE", "", (one.name for one in schema.document.definitions), "the name {}")
+    yield from _twice("NAME_TWICE", "", (definition.name for definition in schema.document.definitions), "the name {}")
     broken = False
     circular = measure_typedefs(schema)
-    for one in schema.document.definitions:
-        if isinstance(one, Typedef) and one.name in circular:
+    for definition in schema.document.definitions:
+        if isinstance(definition, Typedef) and definition.name in circular:
             broken = True
-            yield "TYPEDEF_CIRCLE", f"/{one.name}", f"{one.name} leads to itself", EXPECTED["TYPEDEF_CIRCLE"]
-        for fault in _definition(schema, one, strict=strict):
+            yield (
+                "TYPEDEF_CIRCLE",
+                f"/{definition.name}",
+                f"{definition.name} leads to itself",
+                EXPECTED["TYPEDEF_CIRCLE"],
+            )
+        for fault in _definition(schema, definition, strict=strict):
             broken = True
             yield fault
     if strict and not broken:
@@ -70,38 +75,38 @@ def _twice(rule: str, above: str, names: Iterable[object], what: str) -> Iterato
             yield rule, f"{above}/{name}", f"{what.format(repr(name))} is there {count} times", EXPECTED[rule]
 
 
-def _definition(schema: ThriftSchema, one: Definition, *, strict: bool) -> Iterator[Fault]:
-    path = f"/{one.name}"
-    match one:
+def _definition(schema: ThriftSchema, definition: Definition, *, strict: bool) -> Iterator[Fault]:
+    path = f"/{definition.name}"
+    match definition:
         case Typedef() | Constant():
-            yield from _type(schema, one.type, path)
+            yield from _type(schema, definition.type, path)
         case Enum():
-            yield from _enum(one, path, strict=strict)
+            yield from _enum(definition, path, strict=strict)
         case Record():
-            yield from _fields(schema, one.fields, path)
-            for field in one.fields if one.kind == "union" else ():
+            yield from _fields(schema, definition.fields, path)
+            for field in definition.fields if definition.kind == "union" else ():
                 if field.requiredness == "required":
                     said = f"the field {field.name!r} of a union is required"
                     yield "UNION_REQUIRED", f"{path}/{field.id}", said, EXPECTED["UNION_REQUIRED"]
         case Service():
-            yield from _twice("NAME_TWICE", path, (each.name for each in one.functions), "the function {}")
-            for each in one.functions:
+            yield from _twice("NAME_TWICE", path, (each.name for each in definition.functions), "the function {}")
+            for each in definition.functions:
                 yield from _fields(schema, each.parameters, f"{path}/{each.name}")
                 yield from _fields(schema, each.throws, f"{path}/{each.name}/throws")
                 if each.result is not None:
                     yield from _type(schema, each.result, f"{path}/{each.name}")
 
 
-def _enum(one: Enum, path: str, *, strict: bool) -> Iterator[Fault]:
-    if len(one.symbols) > SCHEMA_MEMBERS:
-        yield "TOO_MANY", path, f"{one.name} has more than {SCHEMA_MEMBERS} symbols", EXPECTED["TOO_MANY"]
-    yield from _twice("NAME_TWICE", path, (each.name for each in one.symbols), "the symbol {}")
-    for each in one.symbols:
+def _enum(enum: Enum, path: str, *, strict: bool) -> Iterator[Fault]:
+    if len(enum.symbols) > SCHEMA_MEMBERS:
+        yield "TOO_MANY", path, f"{enum.name} has more than {SCHEMA_MEMBERS} symbols", EXPECTED["TOO_MANY"]
+    yield from _twice("NAME_TWICE", path, (each.name for each in enum.symbols), "the symbol {}")
+    for each in enum.symbols:
         if not -(2**31) <= each.number < 2**31:
             yield "ENUM_RANGE", f"{path}/{each.name}", f"{each.number} has more than 32 bits", EXPECTED["ENUM_RANGE"]
     if strict:
-        counts = Counter(each.number for each in one.symbols)
-        for each in one.symbols:
+        counts = Counter(each.number for each in enum.symbols)
+        for each in enum.symbols:
             if counts[each.number] > 1:
                 said = f"{each.name} shares its number {each.number}"
                 yield "ENUM_NUMBER_TWICE", f"{path}/{each.name}", said, EXPECTED["ENUM_NUMBER_TWICE"]
@@ -110,12 +115,12 @@ def _enum(one: Enum, path: str, *, strict: bool) -> Iterator[Fault]:
 def _fields(schema: ThriftSchema, fields: tuple[Field, ...], path: str) -> Iterator[Fault]:
     if len(fields) > SCHEMA_MEMBERS:
         yield "TOO_MANY", path, f"more than {SCHEMA_MEMBERS} fields", EXPECTED["TOO_MANY"]
-    yield from _twice("FIELD_ID_TWICE", path, (one.id for one in fields if one.id), "the id {}")
-    yield from _twice("NAME_TWICE", path, (one.name for one in fields), "the field {}")
-    for one in fields:
-        if one.id and not 1 <= one.id <= 32767:
-            yield "FIELD_ID_RANGE", f"{path}/{one.id}", f"{one.id} is no id of a field", EXPECTED["FIELD_ID_RANGE"]
-        yield from _type(schema, one.type, f"{path}/{one.id}")
+    yield from _twice("FIELD_ID_TWICE", path, (field.id for field in fields if field.id), "the id {}")
+    yield from _twice("NAME_TWICE", path, (field.name for field in fields), "the field {}")
+    for field in fields:
+        if field.id and not 1 <= field.id <= 32767:
+            yield "FIELD_ID_RANGE", f"{path}/{field.id}", f"{field.id} is no id of a field", EXPECTED["FIELD_ID_RANGE"]
+        yield from _type(schema, field.type, f"{path}/{field.id}")
 
 
 def _type(schema: ThriftSchema, type_: Type, path: str) -> Iterator[Fault]:
@@ -125,10 +130,10 @@ def _type(schema: ThriftSchema, type_: Type, path: str) -> Iterator[Fault]:
     for name in dict.fromkeys(name for name, _ in list_names(type_)):
         if name:
             spend(NAME_STEPS)
-            found = schema.find(name)
-            if found is None:
+            definition = schema.find(name)
+            if definition is None:
                 yield "NAME_UNKNOWN", path, f"no type is called {name!r}", EXPECTED["NAME_UNKNOWN"]
-            elif isinstance(found[1], Constant | Service):
+            elif isinstance(definition[1], Constant | Service):
                 yield "NOT_A_TYPE", path, f"{name!r} is no type", EXPECTED["NOT_A_TYPE"]
 
 
@@ -138,9 +143,9 @@ def _defaults(schema: ThriftSchema) -> Iterator[Fault]:
         for field in record.fields:
             if field.default is not None:
                 yield from _constant(checker, f"/{record.name}/{field.id}", field.type, field.default, field.name)
-    for one in schema.document.definitions:
-        if isinstance(one, Constant):
-            yield from _constant(checker, f"/{one.name}", one.type, one.value, one.name)
+    for definition in schema.document.definitions:
+        if isinstance(definition, Constant):
+            yield from _constant(checker, f"/{definition.name}", definition.type, definition.value, definition.name)
 
 
 def _constant(checker: ConstantChecker, path: str, type_: Type, value: Value, name: str) -> Iterator[Fault]:

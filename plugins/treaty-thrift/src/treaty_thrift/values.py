@@ -39,11 +39,11 @@ def make_encoding(protocol: str) -> PayloadEncoding[ThriftSchema]:
     make_reader, writer = PROTOCOLS[protocol]
 
     def write(schema: ThriftSchema) -> Callable[[Any], bytes]:
-        made = ValueShapes().of_root(schema)
+        shape = ValueShapes().of_root(schema)
 
         def write_payload(value: Any) -> bytes:
             try:
-                return made.write(writer, value)
+                return shape.write(writer, value)
             except RecursionError:
                 raise MisfitError("", "the value has too many levels") from None
 
@@ -51,11 +51,11 @@ def make_encoding(protocol: str) -> PayloadEncoding[ThriftSchema]:
 
     def read(written: ThriftSchema, schema: ThriftSchema) -> Callable[[bytes], Any]:
         del written  # payloads say the ids and types of their fields
-        made = ValueShapes().of_root(schema)
+        shape = ValueShapes().of_root(schema)
 
         def read_payload(payload: bytes) -> Any:
             reader = make_reader(payload)
-            value = made.read(reader, 0)
+            value = shape.read(reader, 0)
             if reader.left:
                 raise BadPayloadError("TRAILING", f"{reader.left} bytes follow the record")
             return value
@@ -80,43 +80,44 @@ class ValueShapes:
 
     def of(self, schema: ThriftSchema, type_: Type) -> Shape:
         """The shape of a type."""
-        found = resolve_type(schema, type_)
-        match found.type:
+        resolved = resolve_type(schema, type_)
+        match resolved.type:
             case Primitive(name):
                 return PRIMITIVES[name]
             case Enum(name=name):
-                key = (found.schema.digest, name)
+                key = (resolved.schema.digest, name)
                 if key not in self.known:
-                    self.known[key] = make_enum(found.type)
+                    self.known[key] = make_enum(resolved.type)
                 return self.known[key]
             case Record():
-                return self._of_record(found.schema, found.type)
-        held = (found.schema.digest, found.type)
+                return self._of_record(resolved.schema, resolved.type)
+        held = (resolved.schema.digest, resolved.type)
         if held not in self.types:
-            self.types[held] = self._of_container(found)
+            self.types[held] = self._of_container(resolved)
         return self.types[held]
 
-    def _of_container(self, found: Resolved) -> Shape:
-        assert isinstance(found.type, Container)
-        parts = [self.of(found.schema, one) for one in found.type.parts]
-        if found.type.kind == "map":
-            key = resolve_type(found.schema, found.type.parts[0]).type
+    def _of_container(self, resolved: Resolved) -> Shape:
+        assert isinstance(resolved.type, Container)
+        parts = [self.of(resolved.schema, part) for part in resolved.type.parts]
+        if resolved.type.kind == "map":
+            key = resolve_type(resolved.schema, resolved.type.parts[0]).type
             return make_map(parts[0], parts[1], pairs=isinstance(key, Container | Record))
-        return make_list(CONTAINERS[found.type.kind], parts[0])
+        return make_list(CONTAINERS[resolved.type.kind], parts[0])
 
     def _of_record(self, schema: ThriftSchema, record: Record) -> Shape:
         """A shape whose fields are made when it is first used: a record may hold itself, and chains of records are long."""
         key = (schema.digest, record.name)
         if key not in self.known:
-            made: list[_RecordShape] = []
+            shapes: list[_RecordShape] = []
 
             def find() -> _RecordShape:
-                if not made:
+                if not shapes:
                     fields = tuple(
-                        _FieldShape(one, self.of(schema, one.type), _default(schema, one)) for one in record.fields
+                        _FieldShape(field, self.of(schema, field.type), _default(schema, field))
+                        for field in record.fields
                     )
-                    made.append(_RecordShape.make(record, fields))
-                return made[0]
+                    shapes.append(_RecordShape.make(record, fields))
+                return shapes[0]
 
             self.known[key] = Shape(
                 STRUCT,
@@ -133,7 +134,7 @@ TEXT_SIGNS = 32
 def _weigh_value(value: Any) -> int:
     """The values that a default is, itself included."""
     if isinstance(value, dict):
-        return 1 + sum(_weigh_value(key) + _weigh_value(one) for key, one in value.items())
+        return 1 + sum(_weigh_value(key) + _weigh_value(member) for key, member in value.items())
     if isinstance(value, list | set | tuple):
         return 1 + sum(map(_weigh_value, value))
     return 1 + (len(value) // TEXT_SIGNS if isinstance(value, str | bytes) else 0)
@@ -161,9 +162,9 @@ class _RecordShape:
     @staticmethod
     def make(record: Record, fields: tuple[_FieldShape, ...]) -> "_RecordShape":
         """The shape of a record with these fields."""
-        plain = {one.field.name: one.default for one in fields}
+        plain = {shape.field.name: shape.default for shape in fields}
         copied = tuple((name, value) for name, value in plain.items() if isinstance(value, list | set | dict))
-        by_id = {one.field.id: one for one in fields}
+        by_id = {shape.field.id: shape for shape in fields}
         return _RecordShape(record, fields, by_id, plain, copied, sum(map(_weigh_value, plain.values())))
 
     def read(self, reader: PayloadReader, depth: int) -> dict[str, Any]:
@@ -177,21 +178,23 @@ class _RecordShape:
         last = 0
         while head := reader.read_field(last):
             type_, last = head
-            found = self.by_id.get(last)
-            if found is None:
+            shape = self.by_id.get(last)
+            if shape is None:
                 skip(reader, type_, depth + 1)
                 continue
-            if type_ != found.shape.number:
-                said = f"field {last} ({found.field.name}) is {WORDS[type_]}, not {WORDS[found.shape.number]}"
+            if type_ != shape.shape.number:
+                said = f"field {last} ({shape.field.name}) is {WORDS[type_]}, not {WORDS[shape.shape.number]}"
                 raise malformed(said)
-            value[found.field.name] = found.shape.read(reader, depth + 1)
+            value[shape.field.name] = shape.shape.read(reader, depth + 1)
             there.add(last)
         self._check(there)
         return value
 
     def _check(self, there: set[int]) -> None:
         missing = [
-            one.field.name for one in self.fields if one.field.requiredness == "required" and one.field.id not in there
+            shape.field.name
+            for shape in self.fields
+            if shape.field.requiredness == "required" and shape.field.id not in there
         ]
         if missing:
             raise BadPayloadError(
@@ -203,7 +206,7 @@ class _RecordShape:
     def write(self, writer: PayloadWriter, value: Any) -> bytes:
         if not isinstance(value, Mapping):
             raise MisfitError("", f"{show_value(value)} is no object of {self.record.name}")
-        names = {one.field.name for one in self.fields}
+        names = {shape.field.name for shape in self.fields}
         strange = next((name for name in value if name not in names), None)
         if strange is not None:
             raise MisfitError(
@@ -211,39 +214,39 @@ class _RecordShape:
             )
         parts: list[bytes] = []
         last = 0
-        for one in self.fields:
-            held = value.get(one.field.name)
-            if held is None and self.record.kind != "union" and one.field.requiredness != "optional":
-                held = one.default
+        for shape in self.fields:
+            held = value.get(shape.field.name)
+            if held is None and self.record.kind != "union" and shape.field.requiredness != "optional":
+                held = shape.default
             if held is None:
-                if one.field.requiredness == "required":
-                    raise MisfitError(f"/{one.field.name}", "the field is required")
+                if shape.field.requiredness == "required":
+                    raise MisfitError(f"/{shape.field.name}", "the field is required")
                 continue
             try:
-                parts.append(_write_field(writer, one, held, last))
+                parts.append(_write_field(writer, shape, held, last))
             except MisfitError as wrong:
-                raise wrong.under(one.field.name) from None
-            last = one.field.id
+                raise wrong.under(shape.field.name) from None
+            last = shape.field.id
         if self.record.kind == "union" and len(parts) != 1:
             raise MisfitError("", f"a value of the union {self.record.name} has one field, and this one {len(parts)}")
         return b"".join((*parts, b"\0"))
 
 
-def _write_field(writer: PayloadWriter, one: _FieldShape, held: Any, last: int) -> bytes:
-    if one.shape.number == BOOL:
-        return writer.bool_field(one.field.id, last, value=take_bool(held))
-    return writer.field_head(one.shape.number, one.field.id, last) + one.shape.write(writer, held)
+def _write_field(writer: PayloadWriter, shape: _FieldShape, held: Any, last: int) -> bytes:
+    if shape.shape.number == BOOL:
+        return writer.bool_field(shape.field.id, last, value=take_bool(held))
+    return writer.field_head(shape.shape.number, shape.field.id, last) + shape.shape.write(writer, held)
 
 
-def _default(schema: ThriftSchema, one: Field) -> Any:
-    return None if one.default is None else value_of(schema, one.type, schema, one.default)
+def _default(schema: ThriftSchema, field: Field) -> Any:
+    return None if field.default is None else value_of(schema, field.type, schema, field.default)
 
 
 def value_of(schema: ThriftSchema, type_: Type, home: ThriftSchema, constant: Value) -> Any:
     """The value of a constant, whose names are looked up in `home`, as a field has it."""
     if constant.kind == "name":
-        found = find_constant(home, str(constant.value))
-        return None if found is None else value_of(schema, type_, *found)
+        named = find_constant(home, str(constant.value))
+        return None if named is None else value_of(schema, type_, *named)
     inner = resolve_type(schema, type_)
     held: Any = constant.value
     match inner.type:
@@ -260,15 +263,16 @@ def value_of(schema: ThriftSchema, type_: Type, home: ThriftSchema, constant: Va
         case Record():
             types = inner.schema.members(inner.type).types
             return {
-                one.value: value_of(inner.schema, types[one.value], home, two)
-                for one, two in held
-                if one.value in types
+                key.value: value_of(inner.schema, types[key.value], home, member)
+                for key, member in held
+                if key.value in types
             }
         case Container(kind="map", parts=(key, value)):
-            made = [
-                (value_of(inner.schema, key, home, one), value_of(inner.schema, value, home, two)) for one, two in held
+            pairs = [
+                (value_of(inner.schema, key, home, member_key), value_of(inner.schema, value, home, member))
+                for member_key, member in held
             ]
             if isinstance(resolve_type(inner.schema, key).type, Container | Record):
-                return [{"key": one, "value": two} for one, two in made]
-            return dict(made)
-    return [value_of(inner.schema, inner.type.parts[0], home, one) for one in held]
+                return [{"key": key, "value": member} for key, member in pairs]
+            return dict(pairs)
+    return [value_of(inner.schema, inner.type.parts[0], home, part) for part in held]

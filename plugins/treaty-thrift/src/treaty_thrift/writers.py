@@ -137,12 +137,12 @@ class CompactWriter:
 
 
 def _varint(value: int) -> bytes:
-    made = bytearray()
+    content = bytearray()
     while value > 127:
-        made.append(value & 127 | 128)
+        content.append(value & 127 | 128)
         value >>= 7
-    made.append(value)
-    return bytes(made)
+    content.append(value)
+    return bytes(content)
 
 
 MakeReader = Callable[[bytes], PayloadReader]
