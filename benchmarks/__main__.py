@@ -96,7 +96,7 @@ def main() -> int:
         if len(asked.name) != 1 or asked.name[0] not in owners:
             parser.error(f"--{name} is for the benchmark {' or '.join(owners)} alone")
     results = {}
-    for name in asked.name or [one for one in MODULES if one not in BY_NAME]:
+    for name in asked.name or [module for module in MODULES if module not in BY_NAME]:
         results[name] = measured(name, **options)
         if not asked.no_write:  # at once, so that a run that is stopped keeps what it has
             write(RESULTS, sections(RESULTS) | {name: section(name, MODULES[name], results[name])})

@@ -117,7 +117,7 @@ def watched_server() -> Iterator[WatchedServer]:
         line = password_line("user", "secret", COST).partition(":")[2]
         passwords = folder / "passwords"
         passwords.touch(0o600)
-        passwords.write_text("".join(f"{one}:{line}\n" for one in ("user", *(f"user{n}" for n in range(USERS)))))
+        passwords.write_text("".join(f"{user}:{line}\n" for user in ("user", *(f"user{n}" for n in range(USERS)))))
         (folder / "rights.toml").write_text(RIGHTS)
         (folder / "turns").write_bytes(bytes(8))
         with socket.socket() as probe:
@@ -238,7 +238,7 @@ async def measure(server: WatchedServer, subject: str) -> Figures:
         began = time.monotonic()
         end = began + SECONDS
         clients = [Client(server.port) for _ in range(CONNECTIONS)]
-        work: list[Awaitable[None]] = [behave(one, subject, end, figures) for one in clients]
+        work: list[Awaitable[None]] = [behave(client, subject, end, figures) for client in clients]
         await asyncio.gather(*work, log_in(server.port, end, figures))
         figures.seconds = time.monotonic() - began
         figures.turn = memoryview(board).cast("d")[0] * 1000
@@ -274,40 +274,46 @@ async def _asked(server: WatchedServer, target: str) -> bytes:
     return answer
 
 
-def table(found: dict[str, Figures]) -> str:
+def table(by_kind: dict[str, Figures]) -> str:
     """The figures as Markdown, for the page on operating a server."""
     lines = [
         "| clients beside | requests served each second | waited, half and 99 of 100 | refused | new logins | longest turn | memory |"
     ]
     lines.append("|---|---|---|---|---|---|---|")
-    for kind, one in found.items():
-        waits = f"{one.waited(0.5):.1f} / {one.waited(0.99):.0f} ms"
-        logins = f"{one.logins} of {one.logins + one.logins_failed}"
+    for kind, figures in by_kind.items():
+        waits = f"{figures.waited(0.5):.1f} / {figures.waited(0.99):.0f} ms"
+        logins = f"{figures.logins} of {figures.logins + figures.logins_failed}"
         about = "none: quiet" if kind == "quiet" else ABUSERS[kind].about
-        turn, memory = f"{one.turn:.1f} ms", f"{one.memory:.0f} MB"
-        lines.append(f"| {about} | {one.rate:.0f} | {waits} | {one.failed} | {logins} | {turn} | {memory} |")
+        turn, memory = f"{figures.turn:.1f} ms", f"{figures.memory:.0f} MB"
+        lines.append(f"| {about} | {figures.rate:.0f} | {waits} | {figures.failed} | {logins} | {turn} | {memory} |")
     return "\n".join(lines) + "\n"
 
 
 def run(kinds: Iterable[str] = ABUSERS) -> list[Row]:
     """Rows for the results; the table goes to stderr."""
     with watched_server() as server:
-        found = {}
-        for kind, one in figures_of(server, kinds):
-            found[kind] = one
-            print(table({kind: one}).splitlines()[-1], file=sys.stderr, flush=True)
-    print(table(found), file=sys.stderr)
+        by_kind = {}
+        for kind, figures in figures_of(server, kinds):
+            by_kind[kind] = figures
+            print(table({kind: figures}).splitlines()[-1], file=sys.stderr, flush=True)
+    print(table(by_kind), file=sys.stderr)
     rows = []
-    for kind, one in found.items():
+    for kind, figures in by_kind.items():
         rows.append(
-            Row(f"{kind}: requests served", one.rate, "per second", found["quiet"].rate, one.rate / found["quiet"].rate)
+            Row(
+                f"{kind}: requests served",
+                figures.rate,
+                "per second",
+                by_kind["quiet"].rate,
+                figures.rate / by_kind["quiet"].rate,
+            )
         )
-        rows.append(Row(f"{kind}: longest turn of the loop", one.turn, "ms CPU", goal=GOAL))
-        logins = one.logins + one.logins_failed
+        rows.append(Row(f"{kind}: longest turn of the loop", figures.turn, "ms CPU", goal=GOAL))
+        logins = figures.logins + figures.logins_failed
         rows.append(
-            Row(f"{kind}: new logins that came in", one.logins / max(1, logins) * 100, "%", goal=100, rising=True)
+            Row(f"{kind}: new logins that came in", figures.logins / max(1, logins) * 100, "%", goal=100, rising=True)
         )
-        rows.append(Row(f"{kind}: memory", one.memory, "MB"))
+        rows.append(Row(f"{kind}: memory", figures.memory, "MB"))
     return rows
 
 

@@ -103,8 +103,8 @@ def _measure_large() -> Iterator[Row]:
         for size in (OPAQUE_BYTES // 8, OPAQUE_BYTES):
             texts = [base64.b64encode(draw.randbytes(size)).decode() for _ in range(LARGE_TURNS)]
             bodies = [{"type": "T", "serializationFormat": kind, "schemaData": text} for text in texts]
-            made = [_json("POST", "/v1/groups/large/schemas", body) for body in bodies]
-            spent = [different(server, [one], 1)[0] for one in made]
+            requests = [_json("POST", "/v1/groups/large/schemas", body) for body in bodies]
+            spent = [different(server, [request], 1)[0] for request in requests]
             yield Row(f"Pravega: add opaque bytes of {size >> 20} MiB, SQLite", median(spent), "ms CPU")
 
 
@@ -119,12 +119,12 @@ def _measure(server: Server, number: int, name: str) -> Iterator[Row]:
     read: tuple[list[float], list[float]] = ([], [])
     for turn in range(TURNS):
         for side in (0, 1) if turn % 2 else (1, 0):
-            names = [_subject(number, side, one % SUBJECTS) for one in range(ROUND)]
+            names = [_subject(number, side, at % SUBJECTS) for at in range(ROUND)]
             first = FRESH * (number + 1) + turn * ROUND
-            made = [
-                sides[side].add(subject, _text(number, side, one, first + one)) for one, subject in enumerate(names)
+            requests = [
+                sides[side].add(subject, _text(number, side, at, first + at)) for at, subject in enumerate(names)
             ]
-            added[side].append(different(server, made, CONNECTIONS)[0])
+            added[side].append(different(server, requests, CONNECTIONS)[0])
             asked = [sides[side].read(subject, turn * (ROUND // SUBJECTS)) for subject in names[:SUBJECTS]]
             read[side].append(different(server, asked, CONNECTIONS)[0])
     yield against_turns(f"{name}: add a schema, against Confluent's API", *added, unit="ms CPU", goal=ADD_GOAL)

@@ -36,22 +36,22 @@ def _avro(registry: Registry, ids: int) -> list[Row]:
     subject = f"arrow-{ids}-value"
     frames = _frames(put(registry, subject, "AVRO", texts), avro_of(texts))
     plan = make_plan(registry, subject, engine="fastavro")
-    parsed = {one.schema_id: fastavro.parse_schema(json.loads(one.text)) for one in plan.writers}
+    parsed = {writer.schema_id: fastavro.parse_schema(json.loads(writer.text)) for writer in plan.writers}
     reader = fastavro.parse_schema(json.loads(plan.reader)) if ids > 1 else None
 
     def loop() -> pa.Array:
         rows = [
-            fastavro.schemaless_reader(io.BytesIO(one[5:]), parsed[int.from_bytes(one[1:5], "big")], reader)
-            for one in frames
+            fastavro.schemaless_reader(io.BytesIO(frame[5:]), parsed[int.from_bytes(frame[1:5], "big")], reader)
+            for frame in frames
         ]
         return pa.array(rows, kind_of(plan))
 
     values = pa.array(frames, pa.binary())
-    found = _measured({"loop": loop, "ours": lambda: decode(values, plan)})
+    costs = _measured({"loop": loop, "ours": lambda: decode(values, plan)})
     what = "1 id" if ids == 1 else f"{ids} mixed ids"
     return [
         against(
-            f"Avro to Arrow, {what}, error column included", found["ours"], found["loop"], unit="µs CPU/row", goal=1.0
+            f"Avro to Arrow, {what}, error column included", costs["ours"], costs["loop"], unit="µs CPU/row", goal=1.0
         )
     ]
 
@@ -62,19 +62,19 @@ def _json(registry: Registry) -> list[Row]:
     plan = make_plan(registry, "arrow-json-value", reader="union")
     checked = make_plan(registry, "arrow-json-value", reader="union", validate=True)
     values = pa.array(frames, pa.binary())
-    damaged = pa.array([one if at % BAD else one[:-1] for at, one in enumerate(frames)], pa.binary())
-    found = _measured({
-        "loop": lambda: pa.array([json.loads(one[5:]) for one in frames], kind_of(plan)),
+    damaged = pa.array([frame if at % BAD else frame[:-1] for at, frame in enumerate(frames)], pa.binary())
+    costs = _measured({
+        "loop": lambda: pa.array([json.loads(frame[5:]) for frame in frames], kind_of(plan)),
         "": lambda: decode(values, plan),
         ", validated": lambda: decode(values, checked),
         f", {1 / BAD:.0%} bad rows": lambda: decode(damaged, plan),
     })  # fmt: skip
     return [
         against(
-            f"JSON to Arrow, {IDS} mixed ids{what}, error column included", found[what], found["loop"], unit="µs CPU/row",
+            f"JSON to Arrow, {IDS} mixed ids{what}, error column included", costs[what], costs["loop"], unit="µs CPU/row",
             goal=None if what else 1.0,
         )
-        for what in found
+        for what in costs
         if what != "loop"
     ]  # fmt: skip
 
@@ -93,4 +93,4 @@ def _measured(works: Mapping[str, Callable[[], object]]) -> dict[str, float]:
             work()
             if turn:
                 costs[name].append((time.process_time() - before) / ROWS * 1e6)
-    return {name: min(found) for name, found in costs.items()}
+    return {name: min(spent) for name, spent in costs.items()}

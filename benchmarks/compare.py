@@ -48,7 +48,7 @@ BODIES = {
 
 def run(rows: int = ROWS) -> list[Row]:
     """The rows of the table."""
-    found = []
+    figures = []
     spark = session("treaty benchmark", master="local[2]", memory="3g")
     with tempfile.TemporaryDirectory(prefix="treaty-compare-") as name, connect("memory:") as registry:
         folder = Path(name)
@@ -65,15 +65,19 @@ def run(rows: int = ROWS) -> list[Row]:
                 "alone": partial(_run_alone, spark, registry, folder, body.format(2, 2)),
             }
             costs = _measure(works, rows)
-            found.append(
+            figures.append(
                 against_turns(
                     f"COMPARE over {rows:,} records, {what}", costs["compare"], costs["alone"], unit="µs CPU/row", goal=GOAL,
                     limit="records are read and decoded once and kept for both bodies; rows of both results are brought together by their keys",
                 )
             )  # fmt: skip
-            print(f"   {found[-1].name}: ratio {found[-1].ratio:.2f} {found[-1].interval}", file=sys.stderr, flush=True)
+            print(
+                f"   {figures[-1].name}: ratio {figures[-1].ratio:.2f} {figures[-1].interval}",
+                file=sys.stderr,
+                flush=True,
+            )
     spark.stop()
-    return found
+    return figures
 
 
 def _measure(works: dict[str, Callable[[], object]], rows: int) -> dict[str, list[float]]:

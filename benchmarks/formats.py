@@ -67,8 +67,8 @@ def checking(form: Format[Any], new: str, olds: list[str]) -> Work:
     def check() -> None:
         model = form.parse(ResolvedSchema(form.name, new), True)
         for old in known:
-            if found := form.compare(model, old, "STRICT"):
-                raise AssertionError(found[0])
+            if findings := form.compare(model, old, "STRICT"):
+                raise AssertionError(findings[0])
 
     return check
 
@@ -103,7 +103,9 @@ def measured(form: Format[Any], texts: Texts) -> Iterator[Row]:
 def others(folder: Path) -> Iterator[tuple[str, str, str, Work]]:
     """Yield the other libraries: format, size, name, what reads a text."""
     for size in ("15 fields", "500 fields"):
-        texts = {name: (one.small if size == "15 fields" else one.large)(1) for name, one in TEXTS.items()}
+        texts = {
+            name: (texts_of.small if size == "15 fields" else texts_of.large)(1) for name, texts_of in TEXTS.items()
+        }
         loaded, text = json.loads(texts["JSON"]), texts["AVRO"]
         yield "AVRO", size, "fastavro.parse_schema", lambda t=text: fastavro.parse_schema(json.loads(t))  # type: ignore[misc]
         yield "AVRO", size, "avro.schema.parse", lambda t=text: avro.schema.parse(t)  # type: ignore[misc]

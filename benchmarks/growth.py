@@ -74,17 +74,17 @@ def run() -> list[Row]:
 
 def served() -> list[Row]:
     """CPU of running servers for a new subject: many subjects against few, in dictionaries and on segments."""
-    found: list[Row] = []
+    figures: list[Row] = []
     least: list[float] = []
     for sizes, how in zip(SERVED, ("in dictionaries", "on a segment"), strict=True):
         with tempfile.TemporaryDirectory(prefix="treaty-growth-") as folder:
             few, many = measure_served([filled(Path(folder), size, state=how != "in dictionaries") for size in sizes])
         name = f"{SERVED_NAME}, {how}: {sizes[1]:,} subjects against {sizes[0]:,}"
-        found.append(against(name, many, few, unit="us CPU", goal=SERVED_GOAL))
+        figures.append(against(name, many, few, unit="us CPU", goal=SERVED_GOAL))
         least += (few, many)
     name = f"{SERVED_NAME}: {SERVED[1][0]:,} on a segment against {SERVED[0][1]:,} in dictionaries"
     return [
-        *found,
+        *figures,
         against(name, least[2], least[1], unit="us CPU", limit="rows of a segment are looked up in its blocks"),
     ]
 
@@ -124,8 +124,8 @@ def among(
     """The cost of some work among few and among many."""
     with ExitStack() as stack:
         few, many = (stack.enter_context(connect("memory:")) for _ in sizes)
-        for one, size in zip((few, many), sizes, strict=True):
-            fill(one, size)
+        for connection, size in zip((few, many), sizes, strict=True):
+            fill(connection, size)
         for name, do in work.items():
             spent: dict[int, list[float]] = {0: [], 1: []}
             for turn in range(ROUNDS):
@@ -189,8 +189,8 @@ def turns() -> Iterator[Row]:
             for start in range(0, TURNS + 10 * STEP, STEP):
                 before = time.process_time()
                 for turn in range(start, start + STEP):
-                    made = connection.register("here", text(of(turn))).version
-                    connection.ask(DeleteVersion(subject_of("here"), made.number))
+                    version = connection.register("here", text(of(turn))).version
+                    connection.ask(DeleteVersion(subject_of("here"), version.number))
                 spent.append((time.process_time() - before) / STEP * 1e6)
         first, last = min(spent[1:11]), min(spent[-10:])
         yield against(

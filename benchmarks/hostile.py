@@ -46,8 +46,8 @@ def choices(size: int, each: int = 0) -> Pair:
 def swapped_bounds(size: int) -> Pair:
     """Choices between bounds, of which the words are swapped."""
 
-    def make(one: str, other: str) -> object:
-        return {"allOf": [{"anyOf": [{one: at}, {other: -at}]} for at in range(size)]}
+    def make(first: str, second: str) -> object:
+        return {"allOf": [{"anyOf": [{first: at}, {second: -at}]} for at in range(size)]}
 
     return _json(make("minimum", "maximum"), make("maximum", "minimum"))
 
@@ -82,10 +82,10 @@ def conditions(size: int) -> Pair:
     """Conditions one inside the other."""
 
     def one(least: int) -> object:
-        made: object = {"minimum": least}
+        schema: object = {"minimum": least}
         for at in range(size):
-            made = {"if": {"type": "integer"}, "then": made, "else": {"minLength": at}}
-        return made
+            schema = {"if": {"type": "integer"}, "then": schema, "else": {"minLength": at}}
+        return schema
 
     return _json(one(0), one(1))
 
@@ -94,10 +94,10 @@ def nested_choices(size: int) -> Pair:
     """Each is null, a string or the next one."""
 
     def one(last: str) -> object:
-        made: object = {"type": last}
+        schema: object = {"type": last}
         for _ in range(size):
-            made = {"oneOf": [{"type": "null"}, {"type": "string"}, {"properties": {"next": made}}]}
-        return made
+            schema = {"oneOf": [{"type": "null"}, {"type": "string"}, {"properties": {"next": schema}}]}
+        return schema
 
     return _json(one("integer"), one("number"))
 
@@ -130,9 +130,9 @@ def dynamic_anchors(size: int) -> Pair:
     """Many dynamic anchors under a combination."""
 
     def one(word: str) -> object:
-        found = {f"a{at}": {"$dynamicAnchor": f"n{at}", "type": "object"} for at in range(size)}
+        anchors = {f"a{at}": {"$dynamicAnchor": f"n{at}", "type": "object"} for at in range(size)}
         refer = [{"$dynamicRef": f"#n{at}"} for at in range(size)]
-        return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": found, word: refer}
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": anchors, word: refer}
 
     return _json(one("allOf"), one("anyOf"))
 
@@ -172,10 +172,10 @@ def negations(size: int) -> Pair:
     """Negations of combinations of negations."""
 
     def one(last: int) -> object:
-        made: object = {"minimum": last}
+        schema: object = {"minimum": last}
         for at in range(size):
-            made = {"not": {"anyOf": [made, {"not": {"type": ["string", "null"][at % 2]}}]}}
-        return made
+            schema = {"not": {"anyOf": [schema, {"not": {"type": ["string", "null"][at % 2]}}]}}
+        return schema
 
     return _json(one(0), one(1))
 
@@ -256,11 +256,11 @@ def doubling_defaults(size: int) -> Pair:
     """Defaults of records in records, which each level doubles."""
 
     def one(kind: str) -> object:
-        made: Any = _record("L0", [{"name": "v", "type": kind, "default": 0}])
+        schema: Any = _record("L0", [{"name": "v", "type": kind, "default": 0}])
         for at in range(1, size):
-            twice = [{"name": "a", "type": made, "default": {}}, {"name": "b", "type": f"L{at - 1}", "default": {}}]
-            made = _record(f"L{at}", twice)
-        return made
+            twice = [{"name": "a", "type": schema, "default": {}}, {"name": "b", "type": f"L{at - 1}", "default": {}}]
+            schema = _record(f"L{at}", twice)
+        return schema
 
     return _json(one("int"), one("long"))
 
@@ -393,5 +393,5 @@ def harmless_pairs() -> Iterator[CostlyPair]:
     ]
     yield CostlyPair("JSON of 100 events", "JSON", *_json({"oneOf": events[:-1]}, {"oneOf": events}), harmless=True)
     lines = "".join(f"  string field_{at} = {at + 1}; // what it is\n" for at in range(300))
-    one, two = f"message Large {{\n{lines}}}\n", f"message Large {{\n{lines}  int32 more = 301;\n}}\n"
-    yield CostlyPair("Protobuf of 300 fields", "PROTOBUF", _message(one), _message(two), harmless=True)
+    narrow, wide = f"message Large {{\n{lines}}}\n", f"message Large {{\n{lines}  int32 more = 301;\n}}\n"
+    yield CostlyPair("Protobuf of 300 fields", "PROTOBUF", _message(narrow), _message(wide), harmless=True)

@@ -67,7 +67,7 @@ def hot() -> list[Row]:
         answers = {target: warm(server, data) for target, data in questions.items()}
         with rival("bare", folder, answers) as bare, rival("starlette", folder, answers) as starlette:
             for target, data in questions.items():
-                rounds = [[_hot(one, data) for one in (server, bare, starlette)] for _ in range(HOT_ROUNDS)]
+                rounds = [[_hot(server_of, data) for server_of in (server, bare, starlette)] for _ in range(HOT_ROUNDS)]
                 ours, least, plain = (min(each) for each in zip(*rounds, strict=True))
                 rows.append(
                     against(f"GET {target}, against a bare protocol", ours, least, unit="us CPU", goal=HOT_GOAL)
@@ -150,9 +150,9 @@ def latest(there: int, _fresh: int) -> bytes:
 
 def evolved(there: int, fresh: int) -> str:
     """A subject's schema with one more field."""
-    found = json.loads(schema(there))
-    found["fields"].append({"name": f"more_{fresh}", "type": ["null", "string"], "default": None})
-    return json.dumps(found)
+    stored = json.loads(schema(there))
+    stored["fields"].append({"name": f"more_{fresh}", "type": ["null", "string"], "default": None})
+    return json.dumps(stored)
 
 
 KINDS: dict[str, Make] = {

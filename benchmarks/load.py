@@ -107,11 +107,11 @@ def read(connection: socket.socket) -> bytes:
 @contextmanager
 def connected(port: int, count: int) -> Iterator[list[socket.socket]]:
     """Connections to a server while the block runs."""
-    made = [socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS) for _ in range(count)]
-    for connection in made:
+    sockets = [socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS) for _ in range(count)]
+    for connection in sockets:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    yield made
-    for connection in made:
+    yield sockets
+    for connection in sockets:
         connection.close()
 
 
@@ -119,15 +119,15 @@ def same(server: Server, data: bytes, *, count: int, connections: int) -> float:
     """Send one request many times; return the server's CPU microseconds for each."""
     size = len(ask(server.port, data))
     ask(server.port, data)
-    with connected(server.port, connections) as made:
-        for connection in made:
+    with connected(server.port, connections) as sockets:
+        for connection in sockets:
             connection.sendall(data)
             size = len(read(connection))
         before = server.cpu()
         for _ in range(count // connections):
-            for connection in made:
+            for connection in sockets:
                 connection.sendall(data)
-            for connection in made:
+            for connection in sockets:
                 left = size
                 while left:
                     left -= len(connection.recv(left))
@@ -139,13 +139,13 @@ def different(server: Server, requests: Sequence[bytes], connections: int) -> tu
 
     Raises `RuntimeError` where one is not answered with 200 or 201.
     """
-    with connected(server.port, connections) as made:
+    with connected(server.port, connections) as sockets:
         before, began = server.cpu(), time.perf_counter()
         for start in range(0, len(requests), connections):
             some = requests[start : start + connections]
-            for connection, data in zip(made, some, strict=False):
+            for connection, data in zip(sockets, some, strict=False):
                 connection.sendall(data)
-            for connection, data in zip(made, some, strict=False):
+            for connection, data in zip(sockets, some, strict=False):
                 answer = read(connection)
                 if not answer.startswith(b"HTTP/1.1 20"):
                     message = f"{data[:200]!r} was answered with {answer[:400]!r}"

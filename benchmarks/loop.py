@@ -240,7 +240,7 @@ def routes(server: TimedServer) -> Iterator[Row]:
                 break
     missing = {f"{m} {p}" for p, ms in TABLE.items() for m in ms if p not in {"/subjects", "/schemas"}} - asked.keys()
     assert not missing, f"no request asks {missing}"
-    for name, turn in sorted(asked.items(), key=lambda one: -one[1]):
+    for name, turn in sorted(asked.items(), key=lambda entry: -entry[1]):
         if turn > GOAL / 5:
             yield Row(name, turn, "ms CPU", goal=GOAL)
     yield Row(
@@ -252,8 +252,8 @@ def _body(server: TimedServer, target: str) -> list[dict[str, str]]:
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
         connection.sendall(request("GET", target).replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1))
         data = b"".join(iter(lambda: connection.recv(262_144), b""))
-    found: list[dict[str, str]] = json.loads(data.partition(b"\r\n\r\n")[2])
-    return found
+    rows: list[dict[str, str]] = json.loads(data.partition(b"\r\n\r\n")[2])
+    return rows
 
 
 # ----------------------------------------------------------------------------------------------------------- schemas
@@ -285,7 +285,7 @@ def schemas(server: TimedServer) -> Iterator[Row]:
         )
     for name in refused:
         print(f"   refused: {name}", file=sys.stderr)
-    for name, turn in sorted(turns.items(), key=lambda one: -one[1])[:5]:
+    for name, turn in sorted(turns.items(), key=lambda entry: -entry[1])[:5]:
         yield Row(f"schemas: {name}", turn, "ms CPU", goal=GOAL)
     yield Row(f"the longest turn over {len(pairs)} costly pairs of schemas", max(turns.values()), "ms CPU", goal=GOAL)
     yield Row("the longest wait for an answer about one of these schemas", longest, "s", goal=30)
@@ -300,8 +300,8 @@ def opaque(server: TimedServer) -> Iterator[Row]:
     """Add the largest schemas without a format, and read them by every API: bytes that are no text, and a text to be escaped."""
     kind = {"serializationFormat": "Custom", "fullTypeName": "XML"}
     settings = {"serializationFormat": kind, "compatibility": {"policy": "AllowAny"}, "allowMultipleTypes": True}
-    made = server.ask("POST", "/v1/groups", json.dumps({"groupName": "large", "groupProperties": settings}).encode())
-    assert made[0] == 201, made
+    reply = server.ask("POST", "/v1/groups", json.dumps({"groupName": "large", "groupProperties": settings}).encode())
+    assert reply[0] == 201, reply
     turns: dict[str, float] = {}
     for at, data in enumerate(
         (random.Random(8).randbytes(OPAQUE_BYTES), (b'say "a"\n, ' * OPAQUE_BYTES)[:OPAQUE_BYTES])
@@ -324,7 +324,7 @@ def opaque(server: TimedServer) -> Iterator[Row]:
             print(f"   {name}: {status} {turn:.1f} ms CPU, {took:.2f} s", file=sys.stderr)
             assert status in {200, 201}, (name, status)
             turns[name] = max(turn, turns.get(name, 0.0))
-    for name, turn in sorted(turns.items(), key=lambda one: -one[1]):
+    for name, turn in sorted(turns.items(), key=lambda entry: -entry[1]):
         yield Row(f"8 MiB without a format: {name}", turn, "ms CPU", goal=GOAL)
 
 

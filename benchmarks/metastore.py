@@ -52,7 +52,7 @@ def run() -> list[Row]:
 
 def definition(name: str, *reads: Source) -> m.SourceDefinition:
     """A stream over a topic of its own, with a query where it reads others."""
-    plan = tuple(SourceRead(one.name, one.generation, one.name) for one in reads)
+    plan = tuple(SourceRead(read.name, read.generation, read.name) for read in reads)
     query = QueryPlan("SELECT k, v FROM x", plan) if plan else None
     return m.SourceDefinition(name, "STREAM", f"CREATE STREAM {name}", COLUMNS, place=name, query=query)
 
@@ -95,16 +95,16 @@ def among() -> Iterator[Row]:
     counted = [asyncio.run(count_calls(size)) for size in SIZES]
     with ExitStack() as stack:
         few, many = (stack.enter_context(connect("memory:")) for _ in SIZES)
-        for one, size in zip((few, many), SIZES, strict=True):
-            run_exchange(one.registry, fill(size))
+        for connection, size in zip((few, many), SIZES, strict=True):
+            run_exchange(connection.registry, fill(size))
         for name, work in WORK.items():
-            told = f"{name}: {SIZES[1]:,} sources against {SIZES[0]:,}"
-            yield against(told, counted[1][name], counted[0][name], unit="calls", goal=GOAL)
+            label = f"{name}: {SIZES[1]:,} sources against {SIZES[0]:,}"
+            yield against(label, counted[1][name], counted[0][name], unit="calls", goal=GOAL)
             spent: tuple[list[float], list[float]] = ([], [])
             for turn in range(ROUNDS):
                 for at in (0, 1) if turn % 2 else (1, 0):
                     spent[at].append(cost(partial(carry_out, work), (few, many)[at]))
-            yield against(told, min(spent[1]), min(spent[0]), unit="us CPU", goal=GOAL)
+            yield against(label, min(spent[1]), min(spent[0]), unit="us CPU", goal=GOAL)
 
 
 def carry_out(work: Work, it: Connection) -> object:
@@ -258,5 +258,5 @@ def parsing() -> Iterator[Row]:
                     parse_script(script)
                 least = min(least, (time.process_time() - before) / repeats)
             spent.append(least / len(script) * 1e9)
-        told = f"parse {name}, for each byte: {PARSED[1]:,} bytes against {PARSED[0]:,}"
-        yield against(told, spent[1], spent[0], unit="ns CPU", goal=PARSE_GOAL)
+        label = f"parse {name}, for each byte: {PARSED[1]:,} bytes against {PARSED[0]:,}"
+        yield against(label, spent[1], spent[0], unit="ns CPU", goal=PARSE_GOAL)

@@ -42,8 +42,8 @@ def run() -> list[Row]:
 
 def spent(pid: int) -> float:
     """CPU seconds of a process, of its threads that have ended and of processes that it started and that have ended."""
-    told = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, told[11:15])) / os.sysconf("SC_CLK_TCK")
+    members = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, members[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def without(path: Path, idle: float, name: str) -> Iterator[Row]:
@@ -112,8 +112,8 @@ def touch(server: Server) -> None:
 
 def memory(pid: int) -> tuple[float, float]:
     """Megabytes that a process has in all, and for itself alone, without pages of files that others could share."""
-    told = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    sizes = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in told.splitlines()[1:]}
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    sizes = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in text.splitlines()[1:]}
     return sizes["Rss"], sizes["Private_Dirty"]
 
 
@@ -133,9 +133,9 @@ def transitive() -> Row:
         ask(server.port, request("PUT", "/config/grown", b'{"compatibility":"FULL_TRANSITIVE"}'))
         spent = 0.0
         for number in range(TRANSITIVE + 10):
-            one = json.loads(schema(0))
-            one["fields"][number % 15]["doc"] = f"version {number}"
-            body = json.dumps({"schema": json.dumps(one)}).encode()
+            document = json.loads(schema(0))
+            document["fields"][number % 15]["doc"] = f"version {number}"
+            body = json.dumps({"schema": json.dumps(document)}).encode()
             before = server.cpu()
             answer = ask(server.port, request("POST", "/subjects/grown/versions", body))
             assert answer.startswith(b"HTTP/1.1 200"), answer[:200]

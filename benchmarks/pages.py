@@ -168,8 +168,8 @@ LIMITED_MEMORY = ("of its own", "in all")
 
 def list_sizes(pid: int) -> Mapping[str, float]:
     """Return the megabytes of a process: of its own, in pages of files, which the system takes back at will, and in all."""
-    told = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    sizes = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in told.splitlines()[1:]}
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    sizes = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in text.splitlines()[1:]}
     return {
         "of its own": sizes["Anonymous"],
         "in pages of files": sizes["Rss"] - sizes["Anonymous"],

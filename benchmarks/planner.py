@@ -79,8 +79,8 @@ def _measure_plans() -> list[Row]:
                     if turn >= WARM:
                         costs.setdefault(body, []).append(cost)
     spark.stop()
-    middle = [median(found) for found in costs.values()]
-    highest = max(cost for found in costs.values() for cost in found)
+    middle = [median(spent) for spent in costs.values()]
+    highest = max(cost for spent in costs.values() for cost in spent)
     return [
         Row("plan of a usual body in a warm JVM, the highest of all", highest, "s CPU", goal=PLAN_GOAL, limit="Spark analyzes and optimizes each body three times"),
         Row("plan of a usual body in a warm JVM, the median body", median(middle), "s CPU"),

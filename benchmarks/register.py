@@ -117,10 +117,10 @@ def other(url: str, subjects: int, how: str = "alone") -> Iterator[Other]:
     """Run a filled registry while the block runs."""
     command = [sys.executable, "-m", "benchmarks.register", url, str(subjects), how]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        one = Other(process)
-        assert one.said() == "ready"
+        other_process = Other(process)
+        assert other_process.said() == "ready"
         try:
-            yield one
+            yield other_process
         finally:
             assert process.stdin is not None
             process.stdin.close()
@@ -135,8 +135,8 @@ def measure(urls: tuple[str, str]) -> tuple[float, float]:
 
 def measure_together(url: str) -> float:
     """Return the cost with many subjects and many requests at once."""
-    with other(url, MANY, "together") as one:
-        return min(one.round() for _ in range(ROUNDS))
+    with other(url, MANY, "together") as registry:
+        return min(registry.round() for _ in range(ROUNDS))
 
 
 def run() -> list[Row]:

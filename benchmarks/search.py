@@ -64,7 +64,7 @@ def run() -> list[Row]:
             _update(Path(folder, "grown"), tables)
             grown = time.process_time() - begun
             remove_index(Path(folder, "grown"))
-            size = sum(one.stat().st_size for one in Path(folder).iterdir())
+            size = sum(path.stat().st_size for path in Path(folder).iterdir())
             rows.append(
                 Row(
                     f"{format_}: schemas of {FIELDS} fields, index built",

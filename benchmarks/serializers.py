@@ -143,10 +143,10 @@ def costs(works: Mapping[str, Work]) -> dict[str, float]:
 
 def rows(what: str, works: Mapping[str, Work], goals: Mapping[str, float]) -> Iterator[Row]:
     """Compare ``ours`` with every other work."""
-    found = costs(works)
+    spent = costs(works)
     for name in works:
         if name != "ours":
-            yield against(f"{what}, against {name}", found["ours"], found[name], unit="us CPU", goal=goals.get(name))
+            yield against(f"{what}, against {name}", spent["ours"], spent[name], unit="us CPU", goal=goals.get(name))
 
 
 def place(topic: str) -> SerializationContext:
@@ -207,7 +207,7 @@ def classes(registry: Registry, client: Client) -> Iterator[Row]:
         write, read = AvroSerializer(registry, kind), AvroDeserializer(registry, kind)
         data, where = write(value, topic).data, place(topic)
         text = typed_avro(kind).draft.text
-        their_write = their_avro.AvroSerializer(client, text, lambda one, _: dataclasses.asdict(one))
+        their_write = their_avro.AvroSerializer(client, text, lambda value, _: dataclasses.asdict(value))
         their_read = their_avro.AvroDeserializer(client, None, lambda plain, _, make=make: make(plain))
         same(their_write(value, where), data)
         same(read(data, topic), value, their_read(data, where))

@@ -11,4 +11,4 @@ ROWS = 1_000_000
 
 def run(rows: int = ROWS, width: tuple[int, ...] = wide.WIDTHS) -> list[Row]:
     """The rows of the table, from so many records of up to 61 fields for each cell, and fewer of wider ones."""
-    return run_parts(rows, [partial(wide.rows, one) for one in width])
+    return run_parts(rows, [partial(wide.rows, fields) for fields in width])

@@ -66,15 +66,15 @@ def make_world(base: Path, count: int, *, only_log: bool = False) -> dict[str, f
         half.rename(base)
     if only_log:
         return {}
-    state, told = Path(f"{base}-state"), Path(f"{base}-costs.json")
+    state, spending = Path(f"{base}-state"), Path(f"{base}-costs.json")
     if not state.exists():
         wait_for("log", "state", f"sqlite://{base}")
-    if not told.exists():
+    if not spending.exists():
         cost, peak = run_python("-c", INDEX, str(state))
-        told.write_text(
+        spending.write_text(
             json.dumps({"seconds": cost, "megabytes": peak, "bytes": Path(f"{state}-index").stat().st_size})
         )
-    costs: dict[str, float] = json.loads(told.read_text())
+    costs: dict[str, float] = json.loads(spending.read_text())
     return costs
 
 
@@ -126,8 +126,8 @@ def rows(count: int, above: int = 0, versions: int = VERSIONS) -> Iterator[Encod
         stored = values.Schema(known[0], "AVRO", text, known[1], type_name=f"org.{name.lower()}.{name}")
         yield encode_row(TableRow("schema", (".", number + 1), stored))
         subject = f"{name.lower()}-{group}-value"
-        made = 1_760_000_000_000 + number * 37
-        version = values.Version(ordinal + 1, number + 1, "AVRO", stored.type_name, ordinal, policy=POLICY, time=made)
+        time = 1_760_000_000_000 + number * 37
+        version = values.Version(ordinal + 1, number + 1, "AVRO", stored.type_name, ordinal, policy=POLICY, time=time)
         yield encode_row(TableRow("version", (".", subject, 1, ordinal), version))
         if ordinal == 0:
             last = values.Counter(min(versions, above + count - number) - 1)
@@ -139,5 +139,5 @@ def rows(count: int, above: int = 0, versions: int = VERSIONS) -> Iterator[Encod
 
 def _field(chance: random.Random, words: list[str]) -> str:
     kind = chance.choice(("string", "int", "long", "double", "boolean"))
-    one, two, *doc = chance.choices(words, k=5)
-    return f'{{"name":"{one}_{two}","type":"{kind}","doc":"{" ".join(doc)}"}}'
+    first, second, *doc = chance.choices(words, k=5)
+    return f'{{"name":"{first}_{second}","type":"{kind}","doc":"{" ".join(doc)}"}}'

@@ -73,14 +73,14 @@ async def _produced(url: str) -> AsyncIterator[Write]:
     loop = asyncio.get_running_loop()
 
     async def write(rows: Rows) -> None:
-        told: asyncio.Future[object] = loop.create_future()
+        delivery: asyncio.Future[object] = loop.create_future()
 
         def heard(error: object, _: object) -> None:
-            loop.call_soon_threadsafe(told.set_result, error)
+            loop.call_soon_threadsafe(delivery.set_result, error)
 
         producer.produce(topic, b"".join(name + value for name, value in rows), on_delivery=heard)
         await loop.run_in_executor(None, producer.flush)
-        assert await told is None
+        assert await delivery is None
 
     yield write
 

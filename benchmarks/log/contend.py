@@ -16,11 +16,11 @@ GOAL = 0.8
 
 def rows(place: Place) -> Iterator[Row]:
     """The figures of one log."""
-    with members([(place.nodes, place.log("one")), *[(place.nodes, place.log("all"))] * NODES]) as made:
+    with members([(place.nodes, place.log("one")), *[(place.nodes, place.log("all"))] * NODES]) as nodes:
         for writers in WRITERS:
-            one, all_ = in_turns([made[:1], made[1:]], writers=writers, seconds=SECONDS, rounds=ROUNDS)
+            alone, together = in_turns([nodes[:1], nodes[1:]], writers=writers, seconds=SECONDS, rounds=ROUNDS)
             name = f"{place.title}: {NODES} nodes with {writers} writer{'s' if writers > 1 else ''} each, against one"
             limit = "every node decides its own commands and applies everybody's"
-            yield against(name, all_.rate, one.rate, unit="commits/s", goal=GOAL, rising=True, limit=limit)
-            yield against(name, all_.work, one.work, unit="us CPU a commit", limit=limit)
-            yield against(f"{name}: waited, p99", all_.waited(0.99), one.waited(0.99), unit="ms", limit=limit)
+            yield against(name, together.rate, alone.rate, unit="commits/s", goal=GOAL, rising=True, limit=limit)
+            yield against(name, together.work, alone.work, unit="us CPU a commit", limit=limit)
+            yield against(f"{name}: waited, p99", together.waited(0.99), alone.waited(0.99), unit="ms", limit=limit)

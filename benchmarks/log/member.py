@@ -29,7 +29,7 @@ Kind = Callable[[str], AbstractAsyncContextManager[Work]]
 @asynccontextmanager
 async def node(url: str) -> AsyncIterator[Work]:
     """Commands through a node, each of a writer who waits for its answer before the next one."""
-    async with open_node(url, terms=VISIT, alone=True) as one:
+    async with open_node(url, terms=VISIT, alone=True) as node_of:
 
         async def work(turn: Turn) -> Done:
             clock = Clock(turn.seconds)
@@ -38,23 +38,23 @@ async def node(url: str) -> AsyncIterator[Work]:
             async def writer() -> None:
                 while not clock.over:
                     with clock.wait():
-                        await one.ask(registration(next(numbers)))
+                        await node_of.ask(registration(next(numbers)))
 
             await asyncio.gather(*(writer() for _ in range(turn.writers)))
             return clock.done(len(clock.waits))
 
-        await one.ask(registration(int.from_bytes(os.urandom(4), "big") + 10**11))
+        await node_of.ask(registration(int.from_bytes(os.urandom(4), "big") + 10**11))
         yield work
 
 
 @asynccontextmanager
 async def log(url: str) -> AsyncIterator[Work]:
     """Appends below the law: chains of as many commits as there are writers."""
-    one, tape = await open_log(url, VISIT), await Tape.record()
-    digests = RowDigests((await one.read(START)).rows)  # a log of one owner takes appends from who has read it
+    opened, tape = await open_log(url, VISIT), await Tape.record()
+    digests = RowDigests((await opened.read(START)).rows)  # a log of one owner takes appends from who has read it
 
     async def work(turn: Turn) -> Done:
-        here, number = await one.tip(), turn.first
+        here, number = await opened.tip(), turn.first
         clock = Clock(turn.seconds)
         while not clock.over:
             with clock.wait():
@@ -64,8 +64,8 @@ async def log(url: str) -> AsyncIterator[Work]:
                     commits = (tape.commit(begin + place, number + place) for place in range(turn.writers))
                     chain = tuple(commits)
                     roots = roots_after(digests, (row for commit in chain for row in commit.rows))
-                    fate = await one.append(make_append(here, os.urandom(16), chain, roots))
-                    delta = await one.read(here)
+                    fate = await opened.append(make_append(here, os.urandom(16), chain, roots))
+                    delta = await opened.read(here)
                     here = delta.tip
                     digests.put(delta.rows)
                 assert fate is AppendResult.ACCEPTED
@@ -73,7 +73,7 @@ async def log(url: str) -> AsyncIterator[Work]:
         return clock.done(number - turn.first)
 
     yield work
-    await one.close()
+    await opened.close()
 
 
 @asynccontextmanager
@@ -98,16 +98,16 @@ async def plain(url: str) -> AsyncIterator[Work]:
 @asynccontextmanager
 async def server(url: str) -> AsyncIterator[Work]:
     """Commands to a server of its own over HTTP, which other servers of the log reach; the CPU is the server's."""
-    with tempfile.TemporaryDirectory() as folder, treaty(url, *peering(folder, url)) as one:
-        yield lambda turn: _asked(one, turn)
+    with tempfile.TemporaryDirectory() as folder, treaty(url, *peering(folder, url)) as server:
+        yield lambda turn: _asked(server, turn)
 
 
-async def _asked(one: Server, turn: Turn) -> Done:
-    clock, before = Clock(turn.seconds), one.cpu()
+async def _asked(server: Server, turn: Turn) -> Done:
+    clock, before = Clock(turn.seconds), server.cpu()
     numbers = iter(range(turn.first, turn.first + 1_000_000))
 
     async def writer() -> None:
-        reader, sender = await asyncio.open_connection("127.0.0.1", one.port)
+        reader, sender = await asyncio.open_connection("127.0.0.1", server.port)
         while not clock.over:
             asked = registration(next(numbers))
             body = json.dumps({"schema": asked.draft.text}).encode()
@@ -119,7 +119,7 @@ async def _asked(one: Server, turn: Turn) -> Done:
         sender.close()
 
     await asyncio.gather(*(writer() for _ in range(turn.writers)))
-    return replace(clock.done(len(clock.waits)), cpu=one.cpu() - before)
+    return replace(clock.done(len(clock.waits)), cpu=server.cpu() - before)
 
 
 KINDS: Mapping[str, Kind] = {"node": node, "log": log, "bare": plain, "server": server}

@@ -18,12 +18,12 @@ def run(size: Sequence[int] = SIZES, only: Sequence[str] = tuple(PLACES), part: 
     unknown = sorted(set(only) - set(PLACES))
     if unknown:
         sys.exit(f"no log is called {', '.join(unknown)}; there are {', '.join(PLACES)}")
-    found = []
+    figures = []
     for name in only:
         for row in _of(name, size, part):
             print(f"   {row.name}: {row.value:.4g} {row.unit}", file=sys.stderr, flush=True)
-            found.append(row)
-    return found
+            figures.append(row)
+    return figures
 
 
 def _of(name: str, sizes: Sequence[int], parts: Sequence[str]) -> Iterator[Row]:

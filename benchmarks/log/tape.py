@@ -78,5 +78,5 @@ def _key(row: EncodedRow, number: int) -> str:
 
 
 if __name__ == "__main__":
-    for one in asyncio.run(_record()).rows:
-        print(one)
+    for recorded in asyncio.run(_record()).rows:
+        print(recorded)

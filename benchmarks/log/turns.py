@@ -117,22 +117,22 @@ class Member:
 
     def end(self) -> Done:
         """Wait until it has done so."""
-        found = json.loads(self._line())
-        return Done(found["count"], found["wall"], found["cpu"], tuple(found["waits"]))
+        figures = json.loads(self._line())
+        return Done(figures["count"], figures["wall"], figures["cpu"], tuple(figures["waits"]))
 
 
 @contextmanager
 def members(kinds: Sequence[tuple[str, str]]) -> Iterator[list[Member]]:
     """Processes that do one kind of work each, over the place that a URL names, while the block runs."""
     with ExitStack() as stack:
-        made = []
+        started = []
         for kind, url in kinds:
             command = [sys.executable, "-m", "benchmarks.log.member", kind, url]
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             stack.callback(_end, process)
-            made.append(Member(process))
-            made[-1].ready()
-        yield made
+            started.append(Member(process))
+            started[-1].ready()
+        yield started
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
@@ -154,16 +154,16 @@ FRESH = iter(range(1_000_000, 10**12, 1_000_000))
 def together(some: Sequence[Member], writers: int, seconds: float) -> Done:
     """Have members work at one time; returns what they did in all."""
     os.sync()  # what others left behind is no part of it
-    for one in some:
-        one.begin(Turn(writers, seconds, next(FRESH)))
-    return reduce(Done.beside, [one.end() for one in some])
+    for member in some:
+        member.begin(Turn(writers, seconds, next(FRESH)))
+    return reduce(Done.beside, [member.end() for member in some])
 
 
 def in_turns(sides: Sequence[Sequence[Member]], *, writers: int, seconds: float, rounds: int) -> list[Done]:
     """Have several sides work one after the other, several times; returns what each did in all its turns."""
-    told = [NOTHING] * len(sides)
+    totals = [NOTHING] * len(sides)
     for number in range(rounds):
         order = range(len(sides)) if number % 2 == 0 else reversed(range(len(sides)))
         for side in order:
-            told[side] += together(sides[side], writers, seconds)
-    return told
+            totals[side] += together(sides[side], writers, seconds)
+    return totals

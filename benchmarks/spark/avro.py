@@ -48,7 +48,7 @@ def rows(ids: int, spark: SparkSession, registry: Registry, folder: Path, count:
     plan = make_plan(registry, subject)
 
     def ours(name: str, names: Names = Names()) -> Callable[[], DataFrame]:  # noqa: B008 - a frozen value
-        columns = [one for one in (names.record, names.error) if one]
+        columns = [name for name in (names.record, names.error) if name]
         return lambda: decode(spark.read.parquet(str(places[name])), plan, names=names).select(*columns)
 
     works = {"theirs": lambda: _baseline(spark.read.parquet(str(places["alone"])), plan), "mixed": ours("mixed")}
@@ -62,13 +62,13 @@ def rows(ids: int, spark: SparkSession, registry: Registry, folder: Path, count:
         works["column"] = lambda: spark.read.parquet(str(places["mixed"])).select(column)
     if many:
         works["rare"] = ours("rare")
-    found = measured(works, count)
+    costs = measured(works, count)
     what = "1 id" if ids == 1 else f"{ids} mixed ids"
     goal = GOALS.get(ids)
 
     def row(name: str, sentence: str, limit: str, goal: float | None = None) -> Row:
         title = f"Avro, {what}, {sentence}"
-        return against_turns(title, found[name], found["theirs"], unit="µs CPU/row", goal=goal, limit=LIMITS[limit])
+        return against_turns(title, costs[name], costs["theirs"], unit="µs CPU/row", goal=goal, limit=LIMITS[limit])
 
     yield row("mixed", "error column included", "one" if ids == 1 else "ids", goal)
     if ids == 1:

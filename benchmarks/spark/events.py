@@ -60,12 +60,12 @@ def write(spark: SparkSession, folder: Path, count: int) -> Work:
 
 def measured_row(name: str, count: int, frame: Work, work: Work) -> Row:
     """The figure of a work, beside the baseline in the same turns."""
-    found = measured({"through": lambda: through(frame()), name: work}, count)
+    costs = measured({"through": lambda: through(frame()), name: work}, count)
     title, goal, limit = FIGURES[name]
     return against_turns(
         f"{count:,} events with three parts over 50 schemas, {title}",
-        found[name],
-        found["through"],
+        costs[name],
+        costs["through"],
         unit="µs CPU/row",
         goal=goal,
         limit=limit,

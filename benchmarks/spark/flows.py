@@ -36,8 +36,8 @@ def rows(spark: SparkSession, registry: Registry, folder: Path, count: int) -> I
     def theirs(turn: int) -> None:
         place = folder / f"theirs-{turn}"
         source = spark.readStream.schema("value BINARY").option("maxFilesPerTrigger", 5).parquet(str(alone))
-        made = source.select(from_avro(payload, plan.reader, permissive).alias("r")).select("r.*")
-        writer = made.writeStream.format("delta").option("checkpointLocation", f"{place}/checkpoint")
+        frame = source.select(from_avro(payload, plan.reader, permissive).alias("r")).select("r.*")
+        writer = frame.writeStream.format("delta").option("checkpointLocation", f"{place}/checkpoint")
         writer.trigger(availableNow=True).start(f"{place}/good").awaitTermination()
 
     costs: dict[str, list[float]] = {"ours": [], "theirs": [], "history": [], "read": []}
@@ -50,7 +50,7 @@ def rows(spark: SparkSession, registry: Registry, folder: Path, count: int) -> I
         costs["read"].append(
             spent(lambda: nowhere(spark.read.parquet(str(alone)).select(from_avro(payload, plan.reader, permissive))))
         )
-    best = {name: min(found[1:]) for name, found in costs.items()}
+    best = {name: min(spent[1:]) for name, spent in costs.items()}
     yield against(
         f"A stream of {IDS} mixed ids into tables of good and bad rows, from end to end", count / best["ours"], count / best["theirs"],
         unit="rows/CPU s", rising=True,

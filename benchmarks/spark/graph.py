@@ -19,29 +19,29 @@ def points(text: str) -> tuple[list[Point], list[Point]]:
     """Read both series from the results: by number of ids, and by percent of bad rows among 20 ids."""
     ids = [(float(a), float(b), float(c)) for a, b, c in IDS.findall(text)]
     bad = [(float(a), float(b), float(c)) for a, b, c in BAD.findall(text)]
-    return ids, [(0.0, *one[1:]) for one in ids if one[0] == 20] + bad
+    return ids, [(0.0, *point[1:]) for point in ids if point[0] == 20] + bad
 
 
-def draw(title: str, found: Sequence[Point], left: int) -> str:
+def draw(title: str, points_of: Sequence[Point], left: int) -> str:
     """Draw one series as a panel: two lines over one axis that begins at zero."""
-    most_x, most_y = max(one[0] for one in found), max(max(one[1:]) for one in found) * 1.1
+    most_x, most_y = max(point[0] for point in points_of), max(max(point[1:]) for point in points_of) * 1.1
 
     def place(x: float, y: float) -> tuple[float, float]:
         return left + EDGE + x / most_x * (WIDE - EDGE - 20), HIGH - EDGE - y / most_y * (HIGH - EDGE - 34)
 
     parts = [f'<text x="{left + EDGE}" y="20" font-weight="bold">{title}</text>']
     for index, colour in ((1, "#1f6feb"), (2, "#999")):
-        line = " ".join(f"{x:.0f},{y:.0f}" for x, y in (place(one[0], one[index]) for one in found))
+        line = " ".join(f"{x:.0f},{y:.0f}" for x, y in (place(point[0], point[index]) for point in points_of))
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        x, y = place(found[-1][0], found[-1][index])
+        x, y = place(points_of[-1][0], points_of[-1][index])
         parts.append(
-            f'<text x="{x:.0f}" y="{y - 6:.0f}" text-anchor="end" fill="{colour}">{found[-1][index]:.1f} µs</text>'
+            f'<text x="{x:.0f}" y="{y - 6:.0f}" text-anchor="end" fill="{colour}">{points_of[-1][index]:.1f} µs</text>'
         )
     left_end, right_end = place(0, 0), place(most_x, 0)
     parts.append(f'<line x1="{left_end[0]}" y1="{left_end[1]}" x2="{right_end[0]}" y2="{right_end[1]}" stroke="#666"/>')
-    for one in (found[0], *[p for p in found[1:] if p[0] >= most_x / 10]):
-        x, y = place(one[0], 0)
-        parts.append(f'<text x="{x:.0f}" y="{y + 16:.0f}" text-anchor="middle" fill="#666">{one[0]:g}</text>')
+    for point in (points_of[0], *[p for p in points_of[1:] if p[0] >= most_x / 10]):
+        x, y = place(point[0], 0)
+        parts.append(f'<text x="{x:.0f}" y="{y + 16:.0f}" text-anchor="middle" fill="#666">{point[0]:g}</text>')
     return "\n".join(parts)
 
 

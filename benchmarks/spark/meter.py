@@ -84,7 +84,7 @@ def measured(works: Mapping[str, Work], rows: int) -> dict[str, list[float]]:
     costs: dict[str, list[float]] = {name: [] for name in works}
     for turn in range(REPEATS + WARM):
         for name, work in works.items():
-            found = spent(lambda work=work: nowhere(work())) / rows * 1e6  # type: ignore[misc] # a default binds the loop's value
+            micros = spent(lambda work=work: nowhere(work())) / rows * 1e6  # type: ignore[misc] # a default binds the loop's value
             if turn >= WARM:
-                costs[name].append(found)
+                costs[name].append(micros)
     return costs

@@ -65,7 +65,7 @@ def schema(version: int) -> str:
 
 def record(dice: random.Random, version: int) -> dict[str, Any]:
     """An order of about 160 bytes."""
-    made = {
+    order = {
         "id": f"{dice.getrandbits(128):032x}",
         "customer": dice.randrange(10**9),
         "state": dice.choice(["NEW", "PAID", "SENT"]),
@@ -81,7 +81,7 @@ def record(dice: random.Random, version: int) -> dict[str, Any]:
             for _ in range(dice.randrange(5))
         ],
     }
-    return made | {f"extra_{n}": "some" for n in range(version // 25 + (version >= 2))}
+    return order | {f"extra_{n}": "some" for n in range(version // 25 + (version >= 2))}
 
 
 def proto(version: int) -> str:
@@ -104,7 +104,7 @@ def document(version: int) -> str:
 def put(registry: Registry, subject: str, format_: str, texts: Sequence[str]) -> list[int]:
     """Register the versions of a subject; returns their ids."""
     drafts = [Draft(text, format_) for text in texts]
-    return [registry.ask(Register(subject_of(subject), one)).answer.version.schema_id for one in drafts]
+    return [registry.ask(Register(subject_of(subject), draft)).answer.version.schema_id for draft in drafts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +141,9 @@ def avro_of(texts: Sequence[str]) -> Callable[[int, int], bytes]:
 
 def plain(dice: random.Random, version: int) -> dict[str, Any]:
     """An order whose values JSON can hold."""
-    made = record(dice, version)
-    made = {name: one for name, one in made.items() if not name.startswith("extra_")}
-    return {**made, "total": made["total"].hex(), **{f"extra_{n}": "some" for n in range(version)}}
+    order = record(dice, version)
+    order = {name: value for name, value in order.items() if not name.startswith("extra_")}
+    return {**order, "total": order["total"].hex(), **{f"extra_{n}": "some" for n in range(version)}}
 
 
 def messages_of(texts: Sequence[str]) -> Callable[[int, int], bytes]:
@@ -154,9 +154,9 @@ def messages_of(texts: Sequence[str]) -> Callable[[int, int], bytes]:
     ]
 
     def encode(place: int, used: int) -> bytes:
-        row = {name: one for name, one in plain(dice, place).items() if one is not None}
-        made: Any = ParseDict(row, kinds[used]())
-        return b"\0" + bytes(made.SerializeToString())
+        row = {name: value for name, value in plain(dice, place).items() if value is not None}
+        message: Any = ParseDict(row, kinds[used]())
+        return b"\0" + bytes(message.SerializeToString())
 
     return encode
 

@@ -59,17 +59,17 @@ FORMATS = {"PROTOBUF": (proto, messages_of), "JSON": (document, documents_of)}
 def decoded(name: str, spark: SparkSession, registry: Registry, folder: Path, count: int) -> Iterator[Row]:
     """The figure of one format."""
     schema_of, encoder = FORMATS[name]
-    texts, subject = [schema_of(one) for one in range(IDS)], f"{name.lower()}-value"
+    texts, subject = [schema_of(number) for number in range(IDS)], f"{name.lower()}-value"
     place = write(folder / name, Mix(put(registry, subject, name, texts), encoder(texts)), count)
     plans = {name: make_plan(registry, subject, reader="union")}
     if name == "JSON":
         plans["JSON, validated"] = make_plan(registry, subject, reader="union", validate=True)
         plans["JSON by from_json"] = make_plan(registry, subject, reader="union", engine="spark")
-    found = measured(_works(spark, place, plans), count)
+    costs = measured(_works(spark, place, plans), count)
     for key in plans:
         title = f"{'Protobuf' if key == 'PROTOBUF' else key}, {IDS} mixed ids, error column included"
         yield against_turns(
-            title, found[key], found["through"], unit="µs CPU/row", goal=GOALS.get(key), limit=LIMITS[key],
+            title, costs[key], costs["through"], unit="µs CPU/row", goal=GOALS.get(key), limit=LIMITS[key],
         )  # fmt: skip
 
 
@@ -103,10 +103,10 @@ def encoded(spark: SparkSession, registry: Registry, folder: Path, count: int) -
     for name, wish in WISHES.items():
         plans[name] = make_encode_plan(registry, f"encode {name}", columns, wish)
     works = {"through": lambda: through(table()), **{name: writing(plan) for name, plan in plans.items()}}
-    found = measured(works, count)
+    costs = measured(works, count)
     for name in plans:
         key = "encode" if name == "Avro" else name
         yield against_turns(
-            f"Encode {name}, error column included", found[name], found["through"], unit="µs CPU/row",
+            f"Encode {name}, error column included", costs[name], costs["through"], unit="µs CPU/row",
             goal=GOALS.get(key), limit=LIMITS[key],
         )  # fmt: skip

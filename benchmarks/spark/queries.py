@@ -59,13 +59,13 @@ def rows(ids: int, spark: SparkSession, registry: Registry, folder: Path, count:
         )
 
     works = {"query": run_query, "treaty": run_treaty, "spark": run_spark}
-    costs: dict[str, list[float]] = {one: [] for one in works}
+    costs: dict[str, list[float]] = {name: [] for name in works}
     for turn in range(TURNS):
         metastore.run(QUERY.format(f"query{ids}_{turn}", BODY.format(f"STREAM {name}")))
-        for one, work in works.items():
+        for kind, work in works.items():
             seconds = spent(lambda work=work, turn=turn: work(turn))  # type: ignore[misc] # a default binds the loop's value
             if turn >= WARM:
-                costs[one].append(seconds / count * 1e6)
+                costs[kind].append(seconds / count * 1e6)
     what = "1 id" if ids == 1 else f"{ids} mixed ids"
     for sentence, baseline, goal in (
         ("against the same body by hand with treaty.spark", "treaty", HAND_GOAL),

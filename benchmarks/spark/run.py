@@ -30,16 +30,16 @@ PARTS: Sequence[Part] = (
 
 def run(rows: int = ROWS, parts: Sequence[Part] = PARTS) -> list[Row]:
     """The rows of the table, from so many records each."""
-    spawn, found = multiprocessing.get_context("spawn"), []
+    spawn, figures = multiprocessing.get_context("spawn"), []
     for part in parts:
         with ProcessPoolExecutor(1, spawn) as alone:
-            found += alone.submit(_measured, part, rows).result()
-    return found
+            figures += alone.submit(_measured, part, rows).result()
+    return figures
 
 
 def _measured(part: Part, rows: int) -> list[Row]:
     """The figures of one part, told as they come."""
-    found = []
+    figures = []
     spark = session("treaty benchmark", master="local[2]", memory="3g")
     with tempfile.TemporaryDirectory(prefix="treaty-spark-") as folder, connect("memory:") as registry:
         registry.ask(SetConfig(Scope(), Config(level="NONE")))
@@ -49,6 +49,6 @@ def _measured(part: Part, rows: int) -> list[Row]:
                 file=sys.stderr,
                 flush=True,
             )
-            found.append(row)
+            figures.append(row)
     spark.stop()
-    return found
+    return figures

@@ -75,9 +75,9 @@ def _row(cell: Cell, spark: SparkSession, registry: Registry, folder: Path, coun
     alone = write(folder / f"{subject}-alone", Mix(numbers, avro_of(texts), alone=True), count)
     plan = make_plan(registry, subject)
     works = {"theirs": lambda: _theirs(spark, alone, plan), "ours": lambda: _ours(spark, mixed, plan)}
-    found = measured(works, count)
+    costs = measured(works, count)
     title = f"Avro, {width} fields, {versions} versions, error column included"
-    return against_turns(title, found["ours"], found["theirs"], unit="µs CPU/row", goal=GOAL, limit=LIMIT)
+    return against_turns(title, costs["ours"], costs["theirs"], unit="µs CPU/row", goal=GOAL, limit=LIMIT)
 
 
 def _theirs(spark: SparkSession, place: Path, plan: DecodePlan) -> DataFrame:

@@ -103,9 +103,9 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print JSON, with the values of all turns")
     given = parser.parse_args()
     sides = (given.before.resolve(), given.after.resolve())
-    for one in sides:
-        if not (one / "src" / "treaty" / "__init__.py").exists():
-            parser.error(f"{one} is no checkout of Treaty")
+    for side in sides:
+        if not (side / "src" / "treaty" / "__init__.py").exists():
+            parser.error(f"{side} is no checkout of Treaty")
     counted = given.by == "instructions"
     parts = given.part or (COUNTED if counted else tuple(MEASURED))
     if counted and not set(parts) <= set(COUNTED):
@@ -113,27 +113,29 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="treaty-versus-") as folder:
         callgrind = make_callgrind(Path(folder)) if counted else ""
         run = Run(sides, folder, given.count, given.subjects, given.size, callgrind)
-        found = list(run.compare(parts, given.runs))
+        compared = list(run.compare(parts, given.runs))
     if given.write:
-        rows = [Row(one.name, median(one.after), one.unit, median(one.before), one.ratio, LIMIT) for one in found]
+        rows = [
+            Row(part.name, median(part.after), part.unit, median(part.before), part.ratio, LIMIT) for part in compared
+        ]
         about = f"the same work in two checkouts, {given.runs} turns: {given.after.name}, against {given.before.name}"
         name = f"{results.VERSUS}{given.write}"
         results.write(results.RESULTS, results.sections(results.RESULTS) | {name: results.section(name, about, rows)})
     if given.json:
-        listed = [{**asdict(one), "ratio": one.ratio, "interval": one.interval} for one in found]
+        listed = [{**asdict(part), "ratio": part.ratio, "interval": part.interval} for part in compared]
         print(json.dumps({"limit": LIMIT, "cores": os.cpu_count(), "load": os.getloadavg()[2], "figures": listed}))
     else:
-        show(found)
-    return int(any(one.ratio > LIMIT for one in found))
+        show(compared)
+    return int(any(part.ratio > LIMIT for part in compared))
 
 
 def make_callgrind(folder: Path) -> str:
     """Return a program that runs this Python under callgrind, and counts nothing until it is asked to."""
-    made = folder / "python"
+    environment = folder / "python"
     options = f"--tool=callgrind --fair-sched=try --instr-atstart=no --callgrind-out-file={folder}/%p"
-    made.write_text(f'#!/bin/sh\nexec valgrind -q {options} {sys.executable} "$@"\n')
-    made.chmod(0o755)
-    return str(made)
+    environment.write_text(f'#!/bin/sh\nexec valgrind -q {options} {sys.executable} "$@"\n')
+    environment.chmod(0o755)
+    return str(environment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,18 +180,18 @@ class Run:
         )  # fmt: skip
         if done.returncode:
             raise SystemExit(f"{part} of {checkout} failed:\n{done.stderr[-4000:]}")
-        found: dict[str, tuple[float, str]] = json.loads(done.stdout.splitlines()[-1])
-        return found
+        costs: dict[str, tuple[float, str]] = json.loads(done.stdout.splitlines()[-1])
+        return costs
 
 
-def show(found: Sequence[Compared]) -> None:
+def show(compared: Sequence[Compared]) -> None:
     """Print the table."""
     table = Table("figure", "before", "after", "unit", "ratio", "interval", f"<= {LIMIT}")
-    for one in found:
-        low, high = one.interval
-        met = "yes" if one.ratio <= LIMIT else "no"
-        values = (f"{median(side):.4g}" for side in (one.before, one.after))
-        table.add_row(one.name, *values, one.unit, f"{one.ratio:.3f}", f"{low:.3f} to {high:.3f}", met)
+    for part in compared:
+        low, high = part.interval
+        met = "yes" if part.ratio <= LIMIT else "no"
+        values = (f"{median(side):.4g}" for side in (part.before, part.after))
+        table.add_row(part.name, *values, part.unit, f"{part.ratio:.3f}", f"{low:.3f} to {high:.3f}", met)
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 

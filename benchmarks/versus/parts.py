@@ -158,7 +158,7 @@ def inside(asked: Asked, log: str = "memory:") -> Figures:
             return min(rounds) / asked.count * 1e6, asked.unit
 
         return {
-            "look-up": spent(lambda pairs: [registry.lookup(*one) for one in pairs], known),
+            "look-up": spent(lambda pairs: [registry.lookup(*pair) for pair in pairs], known),
             "latest version": spent(lambda pairs: [registry.version(name) for name, _ in pairs], known),
             "version by number": spent(lambda pairs: [registry.version(name, 1) for name, _ in pairs], known),
             "schema by id": spent(lambda pairs: [registry.ask(GetSchema(1)) for _ in pairs], known),
@@ -189,27 +189,27 @@ def server(asked: Asked) -> Figures:
         http.fill(log, asked.subjects)
         if asked.callgrind:
             sys.executable = asked.callgrind
-            load.Server.cpu = lambda one: _callgrind(one.pid, asked.callgrind).spent()  # type: ignore[assignment,method-assign]
-        with load.treaty(log) as one:
-            load.ask(one.port, load.request("PUT", "/config", b'{"compatibility":"BACKWARD"}'))
+            load.Server.cpu = lambda server: _callgrind(server.pid, asked.callgrind).spent()  # type: ignore[assignment,method-assign]
+        with load.treaty(log) as server:
+            load.ask(server.port, load.request("PUT", "/config", b'{"compatibility":"BACKWARD"}'))
             third = asked.subjects // ROUNDS
-            first = [_asked(one, by_number, range(turn * third, (turn + 1) * third)) for turn in range(ROUNDS)]
+            first = [_asked(server, by_number, range(turn * third, (turn + 1) * third)) for turn in range(ROUNDS)]
             figures = {"version by number, asked for the first time": (min(first), asked.unit)}
             hot = f"GET /schemas/ids/1 HTTP/1.1\r\n{http.HEADERS}".encode()
             for name, data in (("schema by id", hot), ("version by number", by_number(0, 0))):
-                http.warm(one, data)
+                http.warm(server, data)
                 count = asked.count * HOT_SHARE
-                reads = [load.same(one, data, count=count, connections=CONNECTIONS) for _ in range(ROUNDS)]
+                reads = [load.same(server, data, count=count, connections=CONNECTIONS) for _ in range(ROUNDS)]
                 figures[f"hot read, {name}"] = (min(reads), asked.unit)
             for name, make in kinds.items():
-                rounds = [_asked(one, make, numbers, asked.subjects) for numbers in asked.rounds]
+                rounds = [_asked(server, make, numbers, asked.subjects) for numbers in asked.rounds]
                 figures[name] = (min(rounds), asked.unit)
     return figures
 
 
-def _asked(one: load.Server, make: Callable[[int, int], bytes], numbers: range, subjects: int = FRESH) -> float:
+def _asked(server: load.Server, make: Callable[[int, int], bytes], numbers: range, subjects: int = FRESH) -> float:
     """Microseconds of CPU, or thousands of instructions, for each of some requests."""
-    return load.different(one, [make(number % subjects, number) for number in numbers], CONNECTIONS)[0] * 1000
+    return load.different(server, [make(number % subjects, number) for number in numbers], CONNECTIONS)[0] * 1000
 
 
 def fill(asked: Asked) -> Figures:
@@ -258,9 +258,9 @@ class _Rows(sqlite3.Cursor):
         return self._counted([super().__next__()])[0]
 
     def fetchone(self) -> Any:
-        found = super().fetchone()
-        self._counted([] if found is None else [found])
-        return found
+        row = super().fetchone()
+        self._counted([] if row is None else [row])
+        return row
 
     def fetchmany(self, *size: Any, **more: Any) -> list[Any]:
         return self._counted(super().fetchmany(*size, **more))
@@ -281,8 +281,8 @@ def rows(asked: Asked) -> Figures:
     plain = sqlite3.connect
 
     def counting(*words: Any, **options: Any) -> sqlite3.Connection:
-        made: sqlite3.Connection = plain(*words, factory=_File, **options)
-        return made
+        connection: sqlite3.Connection = plain(*words, factory=_File, **options)
+        return connection
 
     sqlite3.connect = counting  # type: ignore[assignment]
     _started(asked)
@@ -291,14 +291,14 @@ def rows(asked: Asked) -> Figures:
 
 def memory(asked: Asked) -> Figures:
     """A server that stands on a state file: CPU of its start, and memory after it has read up to 20,000 ids."""
-    with load.treaty(f"sqlite://{asked.aided}") as one:
-        answer = load.ask(one.port, load.request("GET", f"/schemas/ids/{asked.size // 2}"))
+    with load.treaty(f"sqlite://{asked.aided}") as server:
+        answer = load.ask(server.port, load.request("GET", f"/schemas/ids/{asked.size // 2}"))
         assert answer.startswith(b"HTTP/1.1 200"), answer[:300]
-        spent = million.spent(one.pid)
-        load.ask(one.port, load.request("GET", "/subjects?limit=100"))
-        million.touch(one)
-        rss, private = million.memory(one.pid)
-        pss = _shared(one.pid)
+        spent = million.spent(server.pid)
+        load.ask(server.port, load.request("GET", "/subjects?limit=100"))
+        million.touch(server)
+        rss, private = million.memory(server.pid)
+        pss = _shared(server.pid)
     return {
         "server with a state file: start": (spent, "s CPU"),
         "server with a state file: memory (RSS)": (rss, "MB"),
@@ -309,8 +309,8 @@ def memory(asked: Asked) -> Figures:
 
 def _shared(pid: int) -> float:
     """Megabytes of a process, with its share of pages that others have too."""
-    told = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return int(told.partition("\nPss:")[2].split()[0]) / 1024
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(text.partition("\nPss:")[2].split()[0]) / 1024
 
 
 PARTS: Mapping[str, Callable[[Asked], Figures]] = {
@@ -327,7 +327,7 @@ PARTS: Mapping[str, Callable[[Asked], Figures]] = {
 if __name__ == "__main__":
     part, options, checkout = sys.argv[1:]
     assert Path(treaty.__file__).is_relative_to(checkout), f"{treaty.__file__} is not of {checkout}"
-    found = PARTS[part](Asked(**json.loads(options)))
+    costs = PARTS[part](Asked(**json.loads(options)))
     for registry in _OPEN:
         registry.close()
-    print(json.dumps(found))
+    print(json.dumps(costs))
