@@ -19,9 +19,9 @@ def rows(place: Place, folder: Path) -> Iterator[Row]:
     kinds = [("node", place.log("node"))]
     if place.bare:
         kinds += [("log", place.log("below")), ("bare", place.bare), ("bare", f"file://{folder}/file")]
-    with members(kinds) as started:
+    with members(kinds) as processes:
         for writers in WRITERS:
-            sides = in_turns([[member] for member in started], writers=writers, seconds=SECONDS, rounds=ROUNDS)
+            sides = in_turns([[member] for member in processes], writers=writers, seconds=SECONDS, rounds=ROUNDS)
             if place.bare:
                 yield from below(place, writers, sides[1:])
             yield from through(place, writers, sides)

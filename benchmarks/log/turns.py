@@ -125,14 +125,14 @@ class Member:
 def members(kinds: Sequence[tuple[str, str]]) -> Iterator[list[Member]]:
     """Processes that do one kind of work each, over the place that a URL names, while the block runs."""
     with ExitStack() as stack:
-        started = []
+        processes = []
         for kind, url in kinds:
             command = [sys.executable, "-m", "benchmarks.log.member", kind, url]
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             stack.callback(_end, process)
-            started.append(Member(process))
-            started[-1].ready()
-        yield started
+            processes.append(Member(process))
+            processes[-1].ready()
+        yield processes
 
 
 def _end(process: "subprocess.Popen[str]") -> None:

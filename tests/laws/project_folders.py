@@ -30,7 +30,7 @@ class FolderDraw:
         return self.files
 
     def _add_type(self, name: str) -> None:
-        fields = ", ".join(f"{one} {self._type(1)}" for one in ("a", "b")[: self.random.randint(1, 2)])
+        fields = ", ".join(f"{name} {self._type(1)}" for name in ("a", "b")[: self.random.randint(1, 2)])
         exists = self.random.choice(("", "IF NOT EXISTS "))
         self.files.append(f"CREATE TYPE {exists}{name} AS STRUCT<{fields}>{self._comment()};")
         self.types.append(name)
@@ -69,7 +69,7 @@ class FolderDraw:
                 "k STRING PRIMARY KEY" if kind == "TABLE" else ""
             )
             columns = draw.sample(COLUMNS, draw.randint(1, 3))
-            heads = [f"{one} {self._type()}{draw.choice(('', ' NOT NULL'))}{self._comment()}" for one in columns]
+            heads = [f"{column} {self._type()}{draw.choice(('', ' NOT NULL'))}{self._comment()}" for column in columns]
             if draw.random() < 0.2:
                 heads.append(draw.choice(("h ARRAY<STRUCT<key STRING, value BINARY>> HEADERS", "h BINARY HEADER('x')")))
             if key and draw.random() < 0.3:
@@ -88,7 +88,7 @@ class FolderDraw:
             drawn.append("BAD_ROWS = true")
         if self.random.random() < 0.2:
             drawn.append("FRAMING = 'header', TIMESTAMP_FORMAT = 'yyyy'")
-        return "".join(f", {one}" for one in drawn)
+        return "".join(f", {option}" for option in drawn)
 
 
 def draw_folder(seed: int) -> list[ProjectFile]:

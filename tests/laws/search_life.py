@@ -115,7 +115,7 @@ def fits(subject: Subject, facts: tuple[Fields, str, str, str], name: str, kind:
     fields, _, _, format_ = facts
     kinds = {"string": "string", "int": "integer", "long": "number"}
     told = {
-        as_avro(one) if format_ == "AVRO" else one: kinds[each] if format_ == "JSON" else each
-        for one, each in fields.items()
+        as_avro(name) if format_ == "AVRO" else name: kinds[each] if format_ == "JSON" else each
+        for name, each in fields.items()
     }
     return name in told and (not kind or told[name] == kind)

@@ -113,7 +113,9 @@ leaves: st.SearchStrategy[SqlType] = (
 
 def _inside(parts: st.SearchStrategy[SqlType]) -> st.SearchStrategy[SqlType]:
     fields = st.builds(SqlField, NAMES | st.just(""), parts, st.booleans(), TEXTS)
-    structs = st.lists(fields, max_size=4, unique_by=lambda one: one.name).map(lambda found: SqlStruct(tuple(found)))
+    structs = st.lists(fields, max_size=4, unique_by=lambda field: field.name).map(
+        lambda members: SqlStruct(tuple(members))
+    )
     return structs | parts.map(SqlArray) | st.builds(SqlMap, parts, parts)
 
 
@@ -136,7 +138,7 @@ KINDS = st.sampled_from(["STREAM", "TABLE"])
 
 def several(columns: st.SearchStrategy[HeadColumn], least: int = 0) -> st.SearchStrategy[tuple[HeadColumn, ...]]:
     """Columns of different names."""
-    return st.lists(columns, min_size=least, max_size=4, unique_by=lambda one: lower_name(one.name)).map(tuple)
+    return st.lists(columns, min_size=least, max_size=4, unique_by=lambda column: lower_name(column.name)).map(tuple)
 
 
 POOL = [
@@ -157,7 +159,7 @@ POOL = [
 def values_of(name: str) -> list[str]:
     """Canonical values of a property."""
     known = PROPERTIES[name]
-    return sorted({value for one in (*POOL, *known.allowed) if (value := known.read(one)) is not None})
+    return sorted({value for known_value in (*POOL, *known.allowed) if (value := known.read(known_value)) is not None})
 
 
 def pairs(names: list[str], least: int = 0) -> st.SearchStrategy[Pairs]:
@@ -221,7 +223,7 @@ def creates(draw: st.DrawFn) -> CreateSourceStatement:
 
 
 CREATES = creates()
-REPLACING = CREATES.map(lambda one: replace(one, or_replace=True, if_not_exists=False))
+REPLACING = CREATES.map(lambda statement: replace(statement, or_replace=True, if_not_exists=False))
 RANGES = st.builds(
     ComparedRange,
     st.sampled_from([EARLIEST, "2026-01-30T10:00:00+00:00"]),
@@ -240,7 +242,7 @@ literals: st.SearchStrategy[SqlLiteral] = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3).map(lambda items: ArrayLiteral(tuple(items)))
         | st.lists(st.tuples(inner, inner), max_size=2).map(lambda items: MapLiteral(tuple(items)))
-        | st.lists(st.tuples(NAMES, inner), max_size=2, unique_by=lambda one: one[0]).map(
+        | st.lists(st.tuples(NAMES, inner), max_size=2, unique_by=lambda pair: pair[0]).map(
             lambda items: StructLiteral(tuple(items))
         )
     ),
@@ -255,7 +257,7 @@ def some(part: st.SearchStrategy[Any], least: int = 1) -> st.SearchStrategy[Any]
 
 
 rows = st.integers(1, 3).flatmap(lambda width: some(st.tuples(*[literals] * width)))
-named = rows.flatmap(lambda found: st.tuples(st.just(found), st.just(()) | st.tuples(*[NAMES] * len(found[0]))))
+named = rows.flatmap(lambda values: st.tuples(st.just(values), st.just(()) | st.tuples(*[NAMES] * len(values[0]))))
 words = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,4}", fullmatch=True)
 settings = st.sampled_from(SETTINGS).flatmap(
     lambda name: st.builds(SetStatement, st.just(name), st.sampled_from(values_of(name)))
@@ -298,7 +300,7 @@ statements_by_class: st.SearchStrategy[SqlStatement] = st.one_of(
     st.builds(ResumeStatement, NAMES),
     st.builds(OnceStatement, NAMES, BODIES),
     st.builds(RestartStatement, st.sampled_from(["ROLLBACK", "RESET", "REFRESH"]), NAMES, st.booleans()),
-    st.builds(ShowStatement, st.sampled_from([one for one in SHOWN if one != "HISTORY"]), st.booleans()),
+    st.builds(ShowStatement, st.sampled_from([subject for subject in SHOWN if subject != "HISTORY"]), st.booleans()),
     st.builds(ShowStatement, st.just("HISTORY"), st.booleans(), NAMES),
     st.builds(ShowStatement, st.just("DEPENDENCIES"), st.booleans(), NAMES, st.booleans()),
     st.builds(ShowCreateStatement, KINDS | st.sampled_from(["TYPE", ""]), NAMES),
@@ -323,11 +325,15 @@ statements_by_class: st.SearchStrategy[SqlStatement] = st.one_of(
     st.builds(PrintStatement, TEXTS, st.booleans(), numbers, st.just(-1) | numbers),
     st.builds(AssertSchemaStatement, TEXTS, numbers, st.booleans(), waits),
     st.builds(AssertTopicStatement, TEXTS, st.integers(0, 9), st.integers(0, 9), st.booleans(), waits),
-    named.flatmap(lambda found: st.builds(InsertStatement, NAMES, st.just(found[0]), st.just(found[1]), st.booleans())),
+    named.flatmap(
+        lambda named_rows: st.builds(
+            InsertStatement, NAMES, st.just(named_rows[0]), st.just(named_rows[1]), st.booleans()
+        )
+    ),
     st.builds(
         UpdateStatement,
         NAMES,
-        st.lists(st.tuples(NAMES, literals), min_size=1, max_size=3, unique_by=lambda one: one[0]).map(tuple),
+        st.lists(st.tuples(NAMES, literals), min_size=1, max_size=3, unique_by=lambda pair: pair[0]).map(tuple),
         some(equalities),
     ),
     st.builds(DeleteStatement, NAMES, some(equalities)),

@@ -64,9 +64,9 @@ def admitted(new: Text, history: Sequence[Text], policy: Level, strictness: str,
 def under(bench: Bench, history: Sequence[Text], config: Config) -> list[VersionFound]:
     """The versions of a subject with a history that was forced past every policy, and got a config then."""
     forced = ForceReason("me", "history")
-    made = [bench.do(Register(S, old.draft, force=forced)).version for old in history]
+    versions = [bench.do(Register(S, old.draft, force=forced)).version for old in history]
     bench.do(SetConfig(Scope(*S), config))
-    return made
+    return versions
 
 
 texts = st.builds(Text, st.sampled_from(TEXTS), st.sampled_from(["", "1", "2"]))
@@ -78,7 +78,7 @@ strictnesses = st.sampled_from([None, *STRICTNESS])
 
 def at_most(level: Level, highest: int) -> Level:
     """The level with ranges that begin at versions that are there."""
-    backward, forward = (replace(one, ordinal=min(one.ordinal, highest)) for one in (level.backward, level.forward))
+    backward, forward = (replace(span, ordinal=min(span.ordinal, highest)) for span in (level.backward, level.forward))
     return replace(level, backward=backward, forward=forward)
 
 
@@ -104,7 +104,7 @@ def test_every_policy_admits_what_it_says(
     bench, level = Bench(slow=slow), at_most(level, len(history) - 1)
     world.begin(bench.do, S)
     there = under(bench, history, Config(partition=partition, policy=strictness))
-    bench.do(SetConfig(Scope(*S), Config(exact_level=placed(level, [one.ordinal for one in there]))))
+    bench.do(SetConfig(Scope(*S), Config(exact_level=placed(level, [version.ordinal for version in there]))))
     expected = admitted(new, history, level, strictness or "STRICT", parted=bool(partition))
 
     verdict = bench.do(Check(S, new.draft))
@@ -181,7 +181,7 @@ def test_denial_counts_what_is_there_and_not_what_would_be_compared(bench: Bench
 
     refused = bench.do(Check(S, Text(("a", "b?"), "2").draft))
     assert refused.messages == ("The policy of this subject refuses every change",)
-    assert [one.rule for one in refused.findings] == ["POLICY_DENIES"]
+    assert [finding.rule for finding in refused.findings] == ["POLICY_DENIES"]
     assert bench.do(Check(S, Text(("b",), "2").draft, LATEST)) == refused
 
 
@@ -227,18 +227,18 @@ def test_a_check_says_what_a_registration_says(history: list[Draft], new: Draft,
     for old in history:
         bench.do(Register(S, old, force=ForceReason("me", "history")))
     bench.do(SetConfig(Scope(*S), config))
-    told = bench.do(Check(S, new))
+    answer = bench.do(Check(S, new))
     registered = bench.verdict(Register(S, new))
 
     if isinstance(registered, Incompatible):
-        assert registered.reason.details == told.messages
-        assert registered.findings == told.findings
+        assert registered.reason.details == answer.messages
+        assert registered.findings == answer.findings
     elif isinstance(registered, InvalidSchema):
-        assert [one.rule for one in registered.faults] == [
-            one.rule for one in told.findings if one.rule == "NAME_SHORT"
+        assert [fault.rule for fault in registered.faults] == [
+            finding.rule for finding in answer.findings if finding.rule == "NAME_SHORT"
         ]
     else:
         assert not isinstance(registered, Refusal)
-        assert told.compatible or not registered.answer.created
-    if told.compatible:
+        assert answer.compatible or not registered.answer.created
+    if answer.compatible:
         assert not isinstance(registered, Refusal)

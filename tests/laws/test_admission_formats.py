@@ -56,14 +56,14 @@ def pairs(format_: str) -> tuple[Pair, ...]:
         told = folder / "verdict.json"
         if not told.is_file():
             continue
-        found = json.loads(told.read_text("utf-8"))
+        verdicts = json.loads(told.read_text("utf-8"))
         texts = {path.name.partition(".")[0]: path for path in folder.iterdir()}
-        if set(texts) != {"old", "new", "verdict"} or found.get("references"):
+        if set(texts) != {"old", "new", "verdict"} or verdicts.get("references"):
             continue
         pair = Pair(folder.name, texts["old"].read_text("utf-8"), texts["new"].read_text("utf-8"))
         if not _plain(format_, pair):
             continue
-        kinds.setdefault((not found["backward"], not found["forward"]), []).append(pair)
+        kinds.setdefault((not verdicts["backward"], not verdicts["forward"]), []).append(pair)
     return tuple(itertools.chain.from_iterable(each[:PAIRS] for each in kinds.values()))
 
 
@@ -82,11 +82,11 @@ def _plain(format_: str, pair: Pair) -> bool:
 
 def bench(format_: str, pair: Pair, config: Config) -> Bench:
     """A subject with the old text, and a config."""
-    made = Bench()
-    made.engine = Real()
-    made.do(Register(S, Draft(pair.old, format_)))
-    made.do(SetConfig(Scope(*S), config))
-    return made
+    new_bench = Bench()
+    new_bench.engine = Real()
+    new_bench.do(Register(S, Draft(pair.old, format_)))
+    new_bench.do(SetConfig(Scope(*S), config))
+    return new_bench
 
 
 def fits(format_: str, pair: Pair, level: str, strictness: str) -> bool:
@@ -97,7 +97,7 @@ def fits(format_: str, pair: Pair, level: str, strictness: str) -> bool:
 @pytest.mark.parametrize("format_", FORMATS)
 def test_there_are_pairs_of_every_kind(format_: str) -> None:
     seen = {
-        (fits(format_, one, "BACKWARD", "STRICT"), fits(format_, one, "FORWARD", "STRICT")) for one in pairs(format_)
+        (fits(format_, pair, "BACKWARD", "STRICT"), fits(format_, pair, "FORWARD", "STRICT")) for pair in pairs(format_)
     }
 
     assert {(True, True), (True, False), (False, True), (False, False)} <= seen
@@ -109,15 +109,15 @@ def test_every_level_admits_what_the_comparison_allows(format_: str, strictness:
     for pair in pairs(format_):
         draft = Draft(pair.new, format_)
         for level in LEVELS:
-            made = bench(format_, pair, Config(level=level, policy=strictness))
+            filled_bench = bench(format_, pair, Config(level=level, policy=strictness))
             expected = fits(format_, pair, level, strictness)
-            told = made.do(Check(S, draft))
-            assert told.compatible is expected, f"{pair.name} under {level} {strictness}: {told}"
-            assert made.do(Check(S, draft, 1)) == told
-            registered = made.verdict(Register(S, draft))
+            answer = filled_bench.do(Check(S, draft))
+            assert answer.compatible is expected, f"{pair.name} under {level} {strictness}: {answer}"
+            assert filled_bench.do(Check(S, draft, 1)) == answer
+            registered = filled_bench.verdict(Register(S, draft))
             assert isinstance(registered, Refusal) is not expected, pair.name
             if isinstance(registered, Incompatible):
-                assert registered.reason.details == told.messages
+                assert registered.reason.details == answer.messages
 
 
 def type_of(format_: str, text: str) -> str:
@@ -129,42 +129,42 @@ def type_of(format_: str, text: str) -> str:
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_range_from_an_ordinal_on_multiplies_with_it(format_: str, strictness: str) -> None:
     for pair in pairs(format_):
-        made, new = bench(format_, pair, Config(policy=strictness)), Draft(pair.new, format_)
-        made.do(Register(S, new, force=ForceReason("me", "a version that goes again")))
-        made.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=VersionRange("till", 0)))))
-        assert made.do(Check(S, new)).compatible is fits(format_, pair, "BACKWARD", strictness), pair.name
+        filled_bench, new = bench(format_, pair, Config(policy=strictness)), Draft(pair.new, format_)
+        filled_bench.do(Register(S, new, force=ForceReason("me", "a version that goes again")))
+        filled_bench.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=VersionRange("till", 0)))))
+        assert filled_bench.do(Check(S, new)).compatible is fits(format_, pair, "BACKWARD", strictness), pair.name
 
-        made.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=VersionRange("till", 1)))))
-        made.do(DeleteVersion(S, 2))
-        assert made.do(Check(S, new)).compatible, f"{pair.name}: the version that is left is older"
+        filled_bench.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=VersionRange("till", 1)))))
+        filled_bench.do(DeleteVersion(S, 2))
+        assert filled_bench.do(Check(S, new)).compatible, f"{pair.name}: the version that is left is older"
 
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_partition_by_type_multiplies_with_it(format_: str) -> None:
     for pair in pairs(format_):
-        made = bench(format_, pair, Config(level="BACKWARD", partition="type"))
+        filled_bench = bench(format_, pair, Config(level="BACKWARD", partition="type"))
         same = type_of(format_, pair.old) == type_of(format_, pair.new)
         expected = not same or fits(format_, pair, "BACKWARD", "STRICT")
-        assert made.do(Check(S, Draft(pair.new, format_))).compatible is expected, pair.name
+        assert filled_bench.do(Check(S, Draft(pair.new, format_))).compatible is expected, pair.name
 
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_denial_refuses_what_would_fit_and_force_goes_past_it(format_: str) -> None:
-    pair = next(one for one in pairs(format_) if fits(format_, one, "FULL", "STRICT"))
-    made = bench(format_, pair, Config(exact_level=Level(deny=True)))
+    pair = next(candidate for candidate in pairs(format_) if fits(format_, candidate, "FULL", "STRICT"))
+    filled_bench = bench(format_, pair, Config(exact_level=Level(deny=True)))
 
     with pytest.raises(Incompatible, match="refuses every change"):
-        made.do(Register(S, Draft(pair.new, format_)))
-    assert made.do(Register(S, Draft(pair.old, format_))).version.number == 1
-    assert made.do(Register(S, Draft(pair.new, format_), force=ForceReason("me", "agreed"))).version.number == 2
+        filled_bench.do(Register(S, Draft(pair.new, format_)))
+    assert filled_bench.do(Register(S, Draft(pair.old, format_))).version.number == 1
+    assert filled_bench.do(Register(S, Draft(pair.new, format_), force=ForceReason("me", "agreed"))).version.number == 2
 
 
 @pytest.mark.parametrize(("old", "new"), list(itertools.permutations(FORMATS, 2)))
 def test_another_format_fits_only_where_nothing_is_asked(old: str, new: str) -> None:
-    made = bench(old, pairs(old)[0], Config(level="BACKWARD"))
+    filled_bench = bench(old, pairs(old)[0], Config(level="BACKWARD"))
     draft = Draft(pairs(new)[0].new, new)
 
-    assert made.do(Check(S, draft)).messages[0] == "Incompatible because of different schema type"
-    made.do(SetConfig(Scope(*S), Config(level="NONE")))
-    assert made.do(Check(S, draft, 1)).compatible
-    assert made.do(Register(S, draft)).version.format == new
+    assert filled_bench.do(Check(S, draft)).messages[0] == "Incompatible because of different schema type"
+    filled_bench.do(SetConfig(Scope(*S), Config(level="NONE")))
+    assert filled_bench.do(Check(S, draft, 1)).compatible
+    assert filled_bench.do(Register(S, draft)).version.format == new

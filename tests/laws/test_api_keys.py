@@ -62,9 +62,9 @@ def test_a_pattern_counts_for_private_subjects_if_it_names_a_vendor(
 
 def test_rules_name_vendors_and_super_keys() -> None:
     text = f'[api_keys]\nsuper = "{"a" * 64}"\n[[rule]]\nwho = "anonymous"\nmay = "bump"\nvendors = ["com.acme"]\n'
-    told = read_settings(text.encode(), Path("rights.toml"))
-    assert told.super_keys == {"a" * 64}
-    assert told.rights.rules[0].subjects == ("com.acme/*", "com.acme.*/*")
+    settings = read_settings(text.encode(), Path("rights.toml"))
+    assert settings.super_keys == {"a" * 64}
+    assert settings.rights.rules[0].subjects == ("com.acme/*", "com.acme.*/*")
     both = read_settings(f'{text}subjects = "x"\nprivate = true\n'.encode(), Path("rights.toml")).rights.rules[0]
     assert both.subjects == ("x", "com.acme/*", "com.acme.*/*")
     assert both.private

@@ -28,23 +28,23 @@ from treaty.plan.value import DecodePlan
 
 def planned(*schemas: Any, validate: bool = False) -> DecodePlan:
     known = [
-        RegisteredSchema(place, DEFAULT_CONTEXT, place, "JSON", parse_text("JSON", json.dumps(one)))
-        for place, one in enumerate(schemas, 7)
+        RegisteredSchema(place, DEFAULT_CONTEXT, place, "JSON", parse_text("JSON", json.dumps(schema)))
+        for place, schema in enumerate(schemas, 7)
     ]
     return compose(known, known[0].schema, DecodeOptions(validate=validate))
 
 
-def parts_of(found: DecodedBatch) -> tuple[pa.Array, pa.Array, pa.Array]:
-    for one in (found.record, found.code, found.said):
-        one.validate(full=True)
-    return found.record, found.code, found.said
+def parts_of(batch: DecodedBatch) -> tuple[pa.Array, pa.Array, pa.Array]:
+    for part in (batch.record, batch.code, batch.said):
+        part.validate(full=True)
+    return batch.record, batch.code, batch.said
 
 
 def require_alike(plan: DecodePlan, frames: list[bytes | None]) -> DecodedBatch:
     kind, given = kind_of(plan), pa.array(frames, pa.binary())
     slow = read_by_row(make_row_reader(plan), kind)(given)
-    found = make_document_reader(plan, kind)(given)
-    for mine, other in zip(parts_of(found), parts_of(slow), strict=True):
+    batch = make_document_reader(plan, kind)(given)
+    for mine, other in zip(parts_of(batch), parts_of(slow), strict=True):
         assert mine.type == other.type
         if not mine.equals(other):
             wrong = [
@@ -107,7 +107,7 @@ def test_no_document_reaches_into_another_one() -> None:
     plan = planned(ROW)
     for name in (b"_number", NUMBER.encode()):  # the name is known to nobody; with it a row could give itself a number
         for texts in FORGED:
-            some = [header(7) + one.replace(b"NUMBER", name) for one in texts]
+            some = [header(7) + text.replace(b"NUMBER", name) for text in texts]
             require_alike(plan, [header(7) + b'{"n":0}', *some, header(7) + b'{"n":9}'])
 
 
@@ -121,13 +121,13 @@ class CountedReader:
     def __call__(self, source: Any, *options: Any) -> pa.Table:
         text = source.read_buffer()
         try:
-            found = self.read(pa.BufferReader(text), *options)
+            table = self.read(pa.BufferReader(text), *options)
         except pa.ArrowInvalid as wrong:
             named = re.search(r"in row (\d+)", str(wrong))
             self.lines.append(int(named[1]) + 1 if named else text.to_pybytes().count(b"\n"))
             raise
-        self.lines.append(len(found))
-        return found
+        self.lines.append(len(table))
+        return table
 
 
 @pytest.mark.parametrize("share", [0.001, 0.03, 0.3])

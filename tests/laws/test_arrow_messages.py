@@ -33,20 +33,20 @@ def planned(text: str, *, defaults: bool = False) -> DecodePlan:
     return compose([RegisteredSchema(7, "s", 1, "PROTOBUF", schema)], schema, DecodeOptions(2, defaults=defaults))
 
 
-def rows_of(found: DecodedBatch) -> list[tuple[Any, Any, Any]]:
-    parts = (found.record.to_pylist(), found.code.to_pylist(), found.said.to_pylist())
+def rows_of(batch: DecodedBatch) -> list[tuple[Any, Any, Any]]:
+    parts = (batch.record.to_pylist(), batch.code.to_pylist(), batch.said.to_pylist())
     return [(_sorted(record), code, said) for record, code, said in zip(*parts, strict=True)]
 
 
 def _sorted(value: Any) -> Any:
     """Entries of maps in one order; NaN and the sign of zero told apart by their texts."""
     if isinstance(value, dict):
-        return {name: _sorted(one) for name, one in value.items()}
+        return {name: _sorted(member) for name, member in value.items()}
     if isinstance(value, list):
-        made = [_sorted(one) for one in value]
-        return sorted(made, key=repr) if made and isinstance(made[0], tuple) else made
+        elements = [_sorted(element) for element in value]
+        return sorted(elements, key=repr) if elements and isinstance(elements[0], tuple) else elements
     if isinstance(value, tuple):
-        return tuple(_sorted(one) for one in value)
+        return tuple(_sorted(element) for element in value)
     return repr(value) if isinstance(value, float) else value
 
 
@@ -73,13 +73,15 @@ def test_messages_are_read_in_columns_alone(wish: str) -> None:
         plan = planned(proto(dice), defaults=bool(wish))
         assert plan.engine == "ptars"
         kind = timeless(kind_of(plan))
-        made = GetMessageClass(message_of(plan.recipe)[0])  # type: ignore[arg-type]  # a plan for Protobuf
-        frames = pa.array([SHORT + filled(dice, made()).SerializePartialToString() for _ in range(20)], pa.binary())
+        message_class = GetMessageClass(message_of(plan.recipe)[0])  # type: ignore[arg-type]  # a plan for Protobuf
+        frames = pa.array(
+            [SHORT + filled(dice, message_class()).SerializePartialToString() for _ in range(20)], pa.binary()
+        )
         slow = read_by_row(decoder_of(plan, kind), kind)(frames)
         there = frames.filter(slow.record.is_valid())
         batches = make_batch_reader(plan, kind).__self__  # type: ignore[attr-defined]  # a method of the reader
-        found = replace(batches, row=never).read(there)
-        assert rows_of(found) == rows_of(read_by_row(decoder_of(plan, kind), kind)(there)), seed
+        batch = replace(batches, row=never).read(there)
+        assert rows_of(batch) == rows_of(read_by_row(decoder_of(plan, kind), kind)(there)), seed
         assert rows_of(make_batch_reader(plan, kind)(frames)) == rows_of(slow), seed
         count += len(there)
     assert count > 0.7 * 20 * FILES
@@ -93,13 +95,13 @@ def test_any_bytes_are_read_alike() -> None:
         kind = timeless(kind_of(plan))
         descriptor, _ = message_of(plan.recipe)  # type: ignore[arg-type]  # a plan for Protobuf
         payloads = [strange(dice, descriptor) for _ in range(60)]
-        values = [one if dice.random() < 0.8 else spoilt(dice, one) for one in payloads]
+        values = [payload if dice.random() < 0.8 else spoilt(dice, payload) for payload in payloads]
         fronts = [
             dice.choice((SHORT, SHORT, header(7) + b"\2\0", header(7) + b"\2\x63", header(8), header(7)))
             for _ in values
         ]
         frames = pa.array(
-            [front + one for front, one in zip(fronts, values, strict=True)] + [None, b"", b"\1"], pa.binary()
+            [front + payload for front, payload in zip(fronts, values, strict=True)] + [None, b"", b"\1"], pa.binary()
         )
         slow = read_by_row(decoder_of(plan, kind), kind)(frames)
         assert rows_of(make_batch_reader(plan, kind)(frames)) == rows_of(slow), (
@@ -135,10 +137,10 @@ def test_a_required_field_that_is_missing_is_told_wherever_it_is(text: str, lack
     kind = kind_of(plan)
     assert plan.engine == "ptars"
     whole = SHORT + b"\x0a\x01a"
-    found = make_batch_reader(plan, kind)(pa.array([whole, SHORT + lacking, whole], pa.binary()))
+    batch = make_batch_reader(plan, kind)(pa.array([whole, SHORT + lacking, whole], pa.binary()))
 
-    assert found.code.to_pylist() == [None, "INVALID", None]
-    assert "required" in found.said[1].as_py()
+    assert batch.code.to_pylist() == [None, "INVALID", None]
+    assert "required" in batch.said[1].as_py()
 
 
 def test_a_machine_without_ptars_reads_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,8 +32,8 @@ SHAPES: dict[str, tuple[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def registry() -> Iterator[Connection]:
-    with connect("memory:") as found:
-        yield found
+    with connect("memory:") as connection:
+        yield connection
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -61,11 +61,11 @@ def test_parts_have_a_bounded_number_of_values_and_all_rows(
 def _count_cells(value: Any, kind: pa.DataType) -> int:
     """The cells that a value takes in columns, below lists and maps too."""
     if pa.types.is_struct(kind):
-        return 1 + sum(_count_cells(value and value[one.name], one.type) for one in kind)
+        return 1 + sum(_count_cells(value and value[field.name], field.type) for field in kind)
     if pa.types.is_map(kind):
-        return 1 + sum(_count_cells(one, kind.item_type) for _, one in value or ())
+        return 1 + sum(_count_cells(item, kind.item_type) for _, item in value or ())
     if pa.types.is_list(kind):
-        return 1 + sum(_count_cells(one, kind.value_type) for one in value or ())
+        return 1 + sum(_count_cells(element, kind.value_type) for element in value or ())
     return 1
 
 
@@ -75,7 +75,7 @@ def test_any_batch_is_split_into_its_rows_in_their_order(
 ) -> None:
     kind = pa.struct([("all", pa.list_(pa.struct([(f"c{at}", pa.int32()) for at in range(width)])))])
     assert (count_cells(kind), find_widest(kind)) == (2, width + 1)
-    frames = pa.array([None if one is None else b"x" * one for one in sizes], pa.binary())
+    frames = pa.array([None if size is None else b"x" * size for size in sizes], pa.binary())
     batch = pa.RecordBatch.from_arrays([frames, pa.array(range(len(sizes)))], names=["value", "at"]).slice(start)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("treaty.arrow.cells.ARROW_CELLS", data.draw(st.integers(1, 3_000)))

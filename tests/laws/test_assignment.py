@@ -75,13 +75,13 @@ class Runners:
     def see(self) -> SharedView:
         """What the feed says now, and who is heard of."""
         feed = self.bench.do(ListQueries())
-        epochs = {one.name: one.epoch for one in feed.runners}
+        epochs = {runner.name: runner.epoch for runner in feed.runners}
         owners, sources = dict[PartKey, str](), dict[PartKey, str]()
         for fed in feed.queries:
             key = PartKey(fed.source.generation, "bad" if fed.source.origin else "query")
             owners[key] = fed.assigned[0].runner if fed.assigned else ""
             sources[key] = fed.source.name
-        heard = {name for name, one in self.there.items() if one.heard and name in epochs}
+        heard = {name for name, process in self.there.items() if process.heard and name in epochs}
         sharing = {name for name in heard if not self.there[name].draining}
         return SharedView(owners, sources, epochs, sharing, frozenset(epochs) - heard)
 
@@ -97,48 +97,48 @@ class Runners:
     def kill(self, name: str) -> None:
         del self.there[name]
 
-    def look(self, one: Process) -> None:
+    def look(self, process: Process) -> None:
         """It follows the feed: what it has it runs, and the rest it runs no more."""
-        one.view = self.see()
-        if one.view.epochs.get(one.name) == one.epoch:
-            one.runs = {part for part, owner in one.view.owners.items() if owner == one.name}
+        process.view = self.see()
+        if process.view.epochs.get(process.name) == process.epoch:
+            process.runs = {part for part, owner in process.view.owners.items() if owner == process.name}
 
-    def act(self, one: Process) -> None:
+    def act(self, process: Process) -> None:
         """By what it saw last, which may be old: it ends leases of who is gone, then moves its own parts."""
-        view, one.view = one.view, None
+        view, process.view = process.view, None
         if view is None:
             return
-        if view.epochs.get(one.name) != one.epoch:  # others took it for gone
-            self._begin_anew(one)
+        if view.epochs.get(process.name) != process.epoch:  # others took it for gone
+            self._begin_anew(process)
             return
-        for gone in sorted(view.gone - {one.name}):
+        for gone in sorted(view.gone - {process.name}):
             self._tell(ReleaseRunner(gone, view.epochs[gone]))
-        moves = plan_moves(view.owners, view.sharing, one.name)
-        one.runs -= set(moves.release)
-        if moves and self._assign(one, view, moves):
-            one.runs |= set(moves.take)
-        if one.draining and not one.runs and self._tell(ReleaseRunner(one.name, one.epoch)):
-            del self.there[one.name]
+        moves = plan_moves(view.owners, view.sharing, process.name)
+        process.runs -= set(moves.release)
+        if moves and self._assign(process, view, moves):
+            process.runs |= set(moves.take)
+        if process.draining and not process.runs and self._tell(ReleaseRunner(process.name, process.epoch)):
+            del self.there[process.name]
 
-    def _assign(self, one: Process, view: SharedView, moves: PartMoves) -> bool:
+    def _assign(self, process: Process, view: SharedView, moves: PartMoves) -> bool:
         take, release = (
             tuple(QueryPart(view.sources[part], *part) for part in parts) for parts in (moves.take, moves.release)
         )
         try:
-            self.bench.do(AssignQueries(one.name, one.epoch, take, release))
+            self.bench.do(AssignQueries(process.name, process.epoch, take, release))
         except NotLatest as refusal:
             if refusal.reason.rule == "RUNNER_LOST":
-                self._begin_anew(one)
+                self._begin_anew(process)
             return False
         except Refusal:
             return False
         return True
 
-    def _begin_anew(self, one: Process) -> None:
-        assert not one.runs, f"{one.name} was taken for gone while it ran {one.runs}"
-        self.kill(one.name)
-        if not one.draining:
-            self.start(one.name)
+    def _begin_anew(self, process: Process) -> None:
+        assert not process.runs, f"{process.name} was taken for gone while it ran {process.runs}"
+        self.kill(process.name)
+        if not process.draining:
+            self.start(process.name)
 
     def _tell(self, request: ReleaseRunner) -> bool:
         try:
@@ -147,17 +147,17 @@ class Runners:
             return False
         return True
 
-    def hush(self, one: Process) -> None:
+    def hush(self, process: Process) -> None:
         """It can't write its heartbeat and has stopped all it ran, before others take it for gone.
 
         Once it can again it takes its lease anew, under another holder: who has decided to end the old one must not end what it runs
         since.
         """
-        if one.heard:
-            one.heard = False
-            one.runs.clear()
+        if process.heard:
+            process.heard = False
+            process.runs.clear()
         else:
-            self.start(one.name)
+            self.start(process.name)
 
     def change_sources(self) -> None:
         """A query goes, or comes back."""
@@ -170,42 +170,42 @@ class Runners:
     def happen(self) -> None:
         """One thing happens; mostly a runner looks, or acts by what it saw."""
         name = self.chance.choice(NAMES)
-        one = self.there.get(name)
-        if one is None:
+        process = self.there.get(name)
+        if process is None:
             if self.chance.random() < 0.4:
                 self.start(name)
             return
         (what,) = self.chance.choices(
-            ["look", "act", "kill", "drain", "hush", "sources"], [40, 40, 2, 1.5, 3 if one.heard else 20, 3]
+            ["look", "act", "kill", "drain", "hush", "sources"], [40, 40, 2, 1.5, 3 if process.heard else 20, 3]
         )
-        if what == "look" and one.heard:
-            self.look(one)
-        elif what == "act" and one.heard:
-            self.act(one)
+        if what == "look" and process.heard:
+            self.look(process)
+        elif what == "act" and process.heard:
+            self.act(process)
         elif what == "kill":
             self.kill(name)
         elif what == "drain":
-            one.draining = True
+            process.draining = True
         elif what == "hush":
-            self.hush(one)
+            self.hush(process)
         elif what == "sources":
             self.change_sources()
         self.check_owners()
 
     def check_owners(self) -> None:
-        running = Counter(part for one in self.there.values() for part in one.runs)
+        running = Counter(part for process in self.there.values() for part in process.runs)
         assert not [part for part, often in running.items() if often > 1], "two runners run a part"
 
     def settle(self) -> int:
         """All are heard again, and each has its turn until none writes anything. Returns the rounds."""
-        for one in list(self.there.values()):
-            if not one.heard:
-                self.start(one.name)
+        for process in list(self.there.values()):
+            if not process.heard:
+                self.start(process.name)
         for rounds in range(ROUNDS + 2):
             before = self.commits
-            for one in self.chance.sample(list(self.there.values()), len(self.there)):
-                self.look(one)
-                self.act(one)
+            for process in self.chance.sample(list(self.there.values()), len(self.there)):
+                self.look(process)
+                self.act(process)
                 self.check_owners()
             if self.commits == before:
                 return rounds
@@ -220,14 +220,14 @@ def story(seed: int) -> int:
         runners.start(name)
     for _ in range(60):
         runners.happen()
-    if all(one.draining for one in runners.there.values()):
+    if all(process.draining for process in runners.there.values()):
         runners.start(next(name for name in NAMES if name not in runners.there))
     rounds = runners.settle()
     last = runners.see()
     counts = Counter(last.owners.values())
     assert set(last.owners.values()) <= set(runners.there), "a part has no runner that is there"
     assert max(counts.values()) - min(counts[name] for name in runners.there) <= 1, counts
-    assert {part for one in runners.there.values() for part in one.runs} == set(last.owners)
+    assert {part for process in runners.there.values() for part in process.runs} == set(last.owners)
     return rounds
 
 
@@ -260,11 +260,11 @@ def fewest_moves(owners: Mapping[PartKey, str], sharing: Collection[str]) -> int
 def test_runners_that_see_the_same_move_no_more_than_they_need(before: dict[PartKey, str], sharing: set[str]) -> None:
     owners, moved, rounds = dict(before), 0, 0
     while any((moves := {name: plan_moves(owners, sharing, name) for name in NAMES}).values()):
-        taken = [part for one in moves.values() for part in one.take]
+        taken = [part for change in moves.values() for part in change.take]
         assert len(taken) == len(set(taken)), "two want the same part"
         moved += sum(len(moves[name].release) for name in sharing)
-        owners |= {part: "" for one in moves.values() for part in one.release}
-        owners |= {part: name for name, one in moves.items() for part in one.take}
+        owners |= {part: "" for change in moves.values() for part in change.release}
+        owners |= {part: name for name, change in moves.items() for part in change.take}
         rounds += 1
     counts = Counter(owner for owner in owners.values() if owner in sharing)
     lost = sum(owner == "gone" for owner in owners.values())

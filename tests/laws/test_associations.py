@@ -33,10 +33,10 @@ def test_schemas_and_associations_are_one_commit() -> None:
     done = bench.do(t.Associate(TOPIC, wishes))
 
     assert len(bench.commits) == 1
-    assert [(one.subject, one.lifecycle, one.schema and one.schema.text) for one in done.bound] == [
-        ("s", "WEAK", '["k"]'),
-        ("other", "STRONG", '["v"]'),
-    ]
+    assert [
+        (association.subject, association.lifecycle, association.schema and association.schema.text)
+        for association in done.bound
+    ] == [("s", "WEAK", '["k"]'), ("other", "STRONG", '["v"]')]
     assert listed(bench) == [("key", "s", "WEAK"), ("value", "other", "STRONG")]
     assert bench.do(q.ListSubjects()).names == ("other", "s")
 
@@ -184,8 +184,8 @@ def test_what_cannot_be_right(
 ) -> None:
     no = refused(bench, t.Associate(resource, wishes))
 
-    told = f"The association specified an invalid value for property: '{member}', detail: {detail}"
-    assert (type(no), str(no), no.reason.path) == (r.InvalidAssociation, told, f"/{member}")
+    message = f"The association specified an invalid value for property: '{member}', detail: {detail}"
+    assert (type(no), str(no), no.reason.path) == (r.InvalidAssociation, message, f"/{member}")
     assert no.reason.allowed
 
 
@@ -301,7 +301,11 @@ def test_what_comes_from_elsewhere_keeps_its_guid_where_ids_may_be_given(bench: 
     given_ = t.ImportedAssociation("00000000-0000-4000-8000-000000000001", 5, 7)
     bench.do(t.Associate(TOPIC, (weak(given=given_),)))
 
-    (found,) = bench.do(t.ListAssociations(t.OfId("id-1"))).associations
-    assert (found.guid, found.created, found.updated) == ("00000000-0000-4000-8000-000000000001", 5, 7)
+    (association,) = bench.do(t.ListAssociations(t.OfId("id-1"))).associations
+    assert (association.guid, association.created, association.updated) == (
+        "00000000-0000-4000-8000-000000000001",
+        5,
+        7,
+    )
     assert "belongs to another" in str(refused(bench, t.Associate(NEXT, (weak(given=given_),))))
     assert "must be a UUID" in str(refused(bench, t.Associate(NEXT, (weak(given=t.ImportedAssociation("x")),))))

@@ -40,7 +40,7 @@ def test_steps_of_an_entry_follow_each_other_and_entries_stand_for_themselves(be
     results = bench.do(batch(first, wrong, last)).results
 
     assert len(bench.commits) == before + 1, "one commit for all that is not refused"
-    assert [one.kind for one in results[0].done.bound] == ["value"]  # type: ignore[union-attr]  # fails if there is none
+    assert [association.kind for association in results[0].done.bound] == ["value"]  # type: ignore[union-attr]  # fails if there is none
     assert results[1].refused is not None
     assert isinstance(results[1].refused.error, r.ResourceAssociated | r.StronglyAssociated)
     assert listed(bench) == [("value", "other", "STRONG")]
@@ -54,7 +54,10 @@ def test_a_batch_of_refusals_writes_nothing(bench: Bench) -> None:
         batch(t.ResourceChange(TOPIC, (step("DELETE", t.AssociationSpec()),)), t.ResourceChange(TOPIC, ()))
     ).results
 
-    assert [one.refused and one.refused.kind for one in results] == ["association-not-found", "invalid-association"]
+    assert [result.refused and result.refused.kind for result in results] == [
+        "association-not-found",
+        "invalid-association",
+    ]
     assert len(bench.commits) == before
 
 
@@ -63,31 +66,33 @@ def test_a_batch_that_comes_twice_is_done_once(bench: Bench) -> None:
         t.ResourceChange(TOPIC, (step("CREATE", strong(schema=schema("a?", "e?"))),)),
         t.ResourceChange(TOPIC, (step("CREATE", weak(OTHER)),)),
     )
-    told = bench.do(request, "same")
+    answer = bench.do(request, "same")
     before = dict(bench.tables.roots)
 
-    assert bench.do(request, "same") == told
+    assert bench.do(request, "same") == answer
     assert bench.tables.roots == before
     delete = batch(t.ResourceChange(TOPIC, (step("DELETE", t.AssociationSpec(), cascade=True),)))
     gone = bench.do(delete, "again")
     assert bench.do(delete, "again") == gone, "though there is nothing left to delete"
     late = bench.do(request, "same").results[0].done
     assert late is not None
-    assert [(one.subject, one.schema and one.schema.number) for one in late.bound] == [("s", 2)]
+    assert [(association.subject, association.schema and association.schema.number) for association in late.bound] == [
+        ("s", 2)
+    ]
 
 
 def test_a_command_about_one_resource_that_comes_twice_is_done_once(bench: Bench) -> None:
     request = t.Associate(TOPIC, (strong(schema=schema("a?", "e?")), weak(OTHER, "key")))
-    told = bench.do(request, "same")
-    assert bench.do(request, "same") == told
+    answer = bench.do(request, "same")
+    assert bench.do(request, "same") == answer
     bench.do(t.Dissociate("id-1"), "gone")
     assert bench.do(t.Dissociate("id-1"), "gone").numbers == ()
 
 
 def test_a_batch_has_so_many_entries_and_no_more(bench: Bench) -> None:
-    one = t.ResourceChange(TOPIC, (step("DELETE", t.AssociationSpec()),))
+    change = t.ResourceChange(TOPIC, (step("DELETE", t.AssociationSpec()),))
     assert "cannot be null or empty" in str(refused(bench, batch()))
-    assert "at most 100 in one batch" in str(refused(bench, batch(*[one] * (ASSOCIATION_BATCH + 1))))
+    assert "at most 100 in one batch" in str(refused(bench, batch(*[change] * (ASSOCIATION_BATCH + 1))))
     assert "at most 100 in one batch" in str(
         refused(bench, t.GetAssociations((t.ListAssociations(t.OfId("i")),) * (ASSOCIATION_BATCH + 1)))
     )
@@ -110,17 +115,20 @@ def test_a_batch_of_questions(bench: Bench) -> None:
     )
     results = bench.do(t.GetAssociations(gets, schemas=True)).results
 
-    assert [one.done and [each.subject for each in one.done.bound] for one in results] == [
+    assert [result.done and [each.subject for each in result.done.bound] for result in results] == [
         ["other", "s"], ["other"], ["other"], None, None, None,
     ]  # fmt: skip
     assert results[0].done is not None
-    assert [one.schema and one.schema.text for one in results[0].done.bound] == ['["b?"]', '["a?"]']
-    assert [one.refused and one.refused.kind for one in results[3:]] == [
+    assert [association.schema and association.schema.text for association in results[0].done.bound] == [
+        '["b?"]',
+        '["a?"]',
+    ]
+    assert [result.refused and result.refused.kind for result in results[3:]] == [
         "invalid-association", "association-not-found", "invalid-association",
     ]  # fmt: skip
     plain = bench.do(t.GetAssociations(gets[:1])).results[0].done
     assert plain is not None
-    assert [one.schema for one in plain.bound] == [None, None]
+    assert [association.schema for association in plain.bound] == [None, None]
 
 
 # ------------------------------------------------------------------------------------------------------------ lists
@@ -128,8 +136,11 @@ def test_a_batch_of_questions(bench: Bench) -> None:
 
 def test_lists_by_subject_by_name_and_by_id(bench: Bench) -> None:
     def of(place: t.OfSubject | t.OfName | t.OfId, **more: Any) -> list[str]:
-        found = bench.do(t.ListAssociations(place, **more)).associations
-        return [f"{one.resource.namespace}/{one.resource.name}.{one.kind}" for one in found]
+        associations = bench.do(t.ListAssociations(place, **more)).associations
+        return [
+            f"{association.resource.namespace}/{association.resource.name}.{association.kind}"
+            for association in associations
+        ]
 
     others = of(t.OfName("-", "-"))
     bench.do(t.Associate(TOPIC, (weak(), weak(OTHER, "key"))))
@@ -166,9 +177,11 @@ def test_what_may_not_be_read_is_not_listed_and_not_deleted(bench: Bench) -> Non
     seen = access("register", subjects=("s", "orders-*"))
 
     for place in (t.OfId("id-1"), t.OfName("orders"), t.OfName("-", "-")):
-        assert [one.subject for one in asked(bench, t.ListAssociations(place), seen).associations] == ["s"]
+        assert [association.subject for association in asked(bench, t.ListAssociations(place), seen).associations] == [
+            "s"
+        ]
     (result,) = asked(bench, t.GetAssociations((t.ListAssociations(t.OfId("id-1")),)), seen).results
-    assert [one.subject for one in result.done.bound] == ["s"]
+    assert [association.subject for association in result.done.bound] == ["s"]
     hidden = asked(bench, t.Dissociate("id-1", kinds=("key",)), seen)
     assert isinstance(hidden, r.AssociationNotFound)
     verdict = decide(bench.tables, Command(t.Dissociate("id-1"), "another", 1, "user:a", seen), bench.engine)

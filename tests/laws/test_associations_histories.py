@@ -55,7 +55,7 @@ def steps(draw: st.DrawFn) -> q.Request[Any]:
         case 4 | 5:
             kinds: tuple[t.Op, ...] = ("CREATE", "UPSERT", "DELETE")
             ops = st.sampled_from(kinds)
-            operations = tuple(t.AssociationChange(draw(ops), one, draw(st.booleans())) for one in wishes)
+            operations = tuple(t.AssociationChange(draw(ops), wish, draw(st.booleans())) for wish in wishes)
             return batch(
                 t.ResourceChange(resource, operations),
                 t.ResourceChange(draw(st.sampled_from(RESOURCES)), operations[:1]),
@@ -87,7 +87,7 @@ def hold(bench: Bench) -> None:
         assert value.created <= value.updated
     kinds = Counter((key[0], key[1]) for key in rows)
     names = Counter((value.namespace, value.resource, value.kind) for value in values)
-    assert not [one for one, times in (kinds + Counter(names)).items() if times > 1]
+    assert not [name for name, times in (kinds + Counter(names)).items() if times > 1]
     assert len({key[0] for key in rows}) == len({(value.namespace, value.resource) for value in values})
     assert len({value.guid for value in values}) == len(values)
     shared = Counter(value.subject for value in values)
@@ -122,9 +122,9 @@ def test_a_dry_run_says_what_the_real_run_does(
         return
     bench = Bench()
     world.begin(bench.do, NAMES[0])
-    for one in before:
+    for association in before:
         with suppress(Refusal):
-            bench.do(one)
+            bench.do(association)
     rehearsed = bench.verdict(replace(request, dry_run=True), "same")
     real = bench.verdict(request, "same")
     if isinstance(real, Refusal) or isinstance(rehearsed, Refusal):

@@ -37,4 +37,4 @@ def test_what_is_unsound_is_named(ties: list[tuple[str, str, Association]], rule
     rows = [Row("association", (resource, kind, value.subject), value) for resource, kind, value in ties]
     bench.tables.apply([encode_row(row) for row in rows], bench.position)
 
-    assert {one.rule for one in find_violations(bench.tables)} == rules
+    assert {violation.rule for violation in find_violations(bench.tables)} == rules

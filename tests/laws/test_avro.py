@@ -137,7 +137,7 @@ def test_equal_texts_have_equal_fingerprints_and_the_parsing_form_is_stable(one:
 def test_every_schema_reads_itself(seed: int) -> None:
     text = json.dumps(schema_of(seed))
     read, written = model(text), model(text)
-    alone = {found.rule for found in compare(read, written)}
+    alone = {finding.rule for finding in compare(read, written)}
 
     assert alone <= {"FIELD_MATCHES_SEVERAL"}, "only an alias that is another field's name can stand in the way"
 
@@ -154,9 +154,9 @@ def test_what_is_printed_is_read_as_the_same_schema(seed: int) -> None:
 
 @given(seeds, seeds)
 def test_schemas_have_one_guid_if_they_have_one_canonical_text(seed: int, change: int) -> None:
-    one = schema_of(seed)
-    other = changed(one, random.Random(change))
-    texts = {json.dumps(one), json.dumps(one, indent=2, ensure_ascii=False), json.dumps(other)}
+    schema = schema_of(seed)
+    other = changed(schema, random.Random(change))
+    texts = {json.dumps(schema), json.dumps(schema, indent=2, ensure_ascii=False), json.dumps(other)}
     named = set()
     for text in texts:
         try:
@@ -202,9 +202,9 @@ def test_logical_types_count_under_their_own_policy_only(seed: int, change: int)
     strict, logical = compare(reader, writer, "STRICT"), compare(reader, writer, "LOGICAL")
 
     assert strict == compare(reader, writer, "LENIENT") == compare(bare_reader, bare_writer, "STRICT")
-    assert not {one.rule for one in strict} & LOGICAL_RULES
+    assert not {finding.rule for finding in strict} & LOGICAL_RULES
     assert bool(logical) >= bool(strict)
-    if not {one.rule for one in logical} & LOGICAL_RULES:
+    if not {finding.rule for finding in logical} & LOGICAL_RULES:
         assert bool(logical) == bool(strict)
 
 
@@ -226,8 +226,8 @@ def test_how_a_schema_is_cut_into_references_does_not_change_what_it_resolves_to
 
 def canonical_cut(full: str) -> str:
     """What the schema above prints as once its first field is a reference."""
-    one, two = f'{{"name":"one","type":"{full}"}}', f'{{"name":"two","type":["null","{full}"]}}'
-    return f'{{"type":"record","name":"Outer","fields":[{one},{two}]}}'
+    plain_field, nullable_field = f'{{"name":"one","type":"{full}"}}', f'{{"name":"two","type":["null","{full}"]}}'
+    return f'{{"type":"record","name":"Outer","fields":[{plain_field},{nullable_field}]}}'
 
 
 def inside(node: Any, way: str = "") -> Iterator[tuple[str, Any]]:
@@ -314,7 +314,7 @@ def survive(text: str) -> None:
         FORMAT.references(text)
     except InvalidSchemaError as wrong:
         refused.append(wrong)
-    assert all(one.faults and all(fault.rule and fault.message for fault in one.faults) for one in refused)
+    assert all(refusal.faults and all(fault.rule and fault.message for fault in refusal.faults) for refusal in refused)
 
 
 @given(rubbish)

@@ -51,7 +51,7 @@ def spark(kind: ColumnType) -> str:
         case Map(key, value):
             return f"MAP<{spark(key)}, {spark(value)}>"
         case Struct(inside):
-            return f"STRUCT<{', '.join(f'{quote_name(one.name)}: {spark(one.type)}' for one in inside)}>"
+            return f"STRUCT<{', '.join(f'{quote_name(field.name)}: {spark(field.type)}' for field in inside)}>"
 
 
 def leaves(schema: AvroSchema, node: AvroType, seen: set[str]) -> list[AvroPrimitive | AvroFixed]:
@@ -62,10 +62,10 @@ def leaves(schema: AvroSchema, node: AvroType, seen: set[str]) -> list[AvroPrimi
         case AvroMap(values):
             return leaves(schema, values, seen)
         case AvroUnion(branches):
-            return [leaf for one in branches for leaf in leaves(schema, one, seen)]
+            return [leaf for branch in branches for leaf in leaves(schema, branch, seen)]
         case AvroRecord(full, fields):
             seen.add(full)
-            return [leaf for one in fields for leaf in leaves(schema, one.type, seen)]
+            return [leaf for field in fields for leaf in leaves(schema, field.type, seen)]
         case AvroReference(full):
             return [] if full in seen else leaves(schema, schema.names[full], seen)
         case AvroPrimitive() | AvroFixed():
@@ -87,17 +87,17 @@ def held_by_spark(leaf: AvroPrimitive | AvroFixed) -> bool:
 def test_columns_are_those_of_the_decode_planner(seed: int) -> None:
     schema = model(json.dumps(dressed_schema(seed)))
     opened = find_bounded(flatten_schema(schema), COLUMN_RECURSION)
-    made = derive_columns(schema)
+    derivation = derive_columns(schema)
     root = opened.resolve(opened.root)
     if not all(map(held_by_spark, leaves(schema, schema.root, set()))):
         return
     if isinstance(root, AvroRecord):
-        assert [(one.name, spark(one.type)) for one in made] == [
-            (one.name, ddl(one.type, opened.names)) for one in root.fields
+        assert [(column.name, spark(column.type)) for column in derivation] == [
+            (field.name, ddl(field.type, opened.names)) for field in root.fields
         ]
     else:
-        assert made.whole
-        assert [spark(one.type) for one in made] == [ddl(opened.root, opened.names)]
+        assert derivation.whole
+        assert [spark(column.type) for column in derivation] == [ddl(opened.root, opened.names)]
 
 
 # ------------------------------------------------------------------------------------------------------- losses
@@ -144,9 +144,9 @@ FIXED = {"type": "fixed", "name": "F", "size": 16}
     ids=str,
 )
 def test_a_leaf_has_its_type_and_its_loss(kind: object, type_: ColumnType, loss: str | None) -> None:
-    made = one(kind)
-    assert made.columns == (Column("x", type_, nullable=False),)
-    assert [(told.rule, told.column) for told in made.losses] == ([(loss, "x")] if loss else [])
+    derivation = one(kind)
+    assert derivation.columns == (Column("x", type_, nullable=False),)
+    assert [(entry.rule, entry.column) for entry in derivation.losses] == ([(loss, "x")] if loss else [])
 
 
 def test_a_nullable_union_is_a_nullable_column_wherever_it_stands() -> None:
@@ -172,10 +172,10 @@ def test_recursion_is_cut_at_the_stated_depth() -> None:
         "fields": [{"name": "value", "type": "int"}, {"name": "next", "type": ["null", "Node"]}],
     }
     schema = model(json.dumps(node))
-    made = derive_columns(schema, 2)
+    derivation = derive_columns(schema, 2)
 
-    assert spark(Struct(made.columns)) == "STRUCT<`value`: INT, `next`: STRUCT<`value`: INT>>"
-    assert [(told.rule, told.column) for told in made.losses] == [("RECURSION_CUT", "next.next")]
+    assert spark(Struct(derivation.columns)) == "STRUCT<`value`: INT, `next`: STRUCT<`value`: INT>>"
+    assert [(loss.rule, loss.column) for loss in derivation.losses] == [("RECURSION_CUT", "next.next")]
     for depth in range(1, 6):
         assert len(derive_columns(schema, depth).losses) == 1
         assert derive_columns(schema, depth).losses[0].column == ".".join(["next"] * depth)
@@ -183,12 +183,12 @@ def test_recursion_is_cut_at_the_stated_depth() -> None:
 
 @given(seeds)
 def test_every_loss_is_one_of_the_list_and_leads_to_a_place(seed: int) -> None:
-    made = derive_columns(model(json.dumps(dressed_schema(seed))))
-    for loss in made.losses:
+    derivation = derive_columns(model(json.dumps(dressed_schema(seed))))
+    for loss in derivation.losses:
         assert loss.rule in LOSSES
         assert loss.sentence
         first = loss.column.split(".")[0]
-        assert first in {column.name for column in made} or loss.rule == "RECURSION_CUT"
+        assert first in {column.name for column in derivation} or loss.rule == "RECURSION_CUT"
 
 
 @given(seeds)

@@ -44,9 +44,9 @@ class SchemaMaker:
             kind, data = self._make_type(depth - 1)
             fields.append({"name": f"f{at}", "type": kind})
             payload += data
-        made = {"type": "record", **name, "fields": fields}
+        record = {"type": "record", **name, "fields": fields}
         self._keep(name, payload)
-        return made, payload
+        return record, payload
 
     def _name(self) -> dict[str, Any]:
         self.count += 1
@@ -88,17 +88,17 @@ class SchemaMaker:
 
     def _carry(self) -> dict[str, Any]:
         """A logical type, mostly one that does not fit."""
-        found: dict[str, Any] = {"logicalType": self.dice.choice((*LOGICAL, "decimal", "decimal"))}
+        logical: dict[str, Any] = {"logicalType": self.dice.choice((*LOGICAL, "decimal", "decimal"))}
         for word in ("precision", "scale"):
             if (digits := self.dice.choice(DIGITS)) is not None:
-                found[word] = digits
-        return found
+                logical[word] = digits
+        return logical
 
 
 def read_both(text: str, reader: str, payload: bytes) -> tuple[Any, Any]:
     """What a deserializer and Arrow make of a payload; the code of a bad record for one that is none."""
     with treaty.connect("memory:") as registry:
-        codec, wanted = (make_avro_codec(registry, one, (), S) for one in (text, reader))
+        codec, wanted = (make_avro_codec(registry, schema, (), S) for schema in (text, reader))
     try:
         value = read_payload(codec, wanted, payload, 1)
     except BadRecordError as error:
@@ -111,7 +111,7 @@ def read_both(text: str, reader: str, payload: bytes) -> tuple[Any, Any]:
 def strip(value: Any) -> Any:
     """Values as both engines have them: Arrow has a UUID as text. Decimals of more than 38 digits, which it keeps as bytes, are not made."""
     if isinstance(value, dict):
-        return {name: strip(one) for name, one in value.items()}
+        return {name: strip(member) for name, member in value.items()}
     if isinstance(value, Decimal):
         return str(value.normalize())
     return str(value) if type(value).__name__ == "UUID" else value
@@ -165,7 +165,7 @@ WRONG: dict[str, tuple[Any, Any]] = {
 def test_a_default_that_is_no_value_of_its_type_is_an_error_of_resolution(name: str, *, tagged: bool) -> None:
     writer = json.dumps({"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]})
     with treaty.connect("memory:") as registry:
-        old, new = (make_avro_codec(registry, one, (), S) for one in (writer, given(*WRONG[name])))
+        old, new = (make_avro_codec(registry, schema, (), S) for schema in (writer, given(*WRONG[name])))
     if tagged:  # a class has defaults of its own
         assert read_payload(old, new, b"\2", 1, tagged=True) == {"a": 1}
         return

@@ -85,7 +85,8 @@ def expected(old: dict[str, Any], new: dict[str, Any], raw: Any) -> Any:
     """What a value means to the reader, or the code of the error."""
     value = promoted(old["type"], new["type"], raw)
     was, wanted = (
-        one.get("logicalType") if one.get("logicalType") in MEANT.get(one["type"], ()) else None for one in (old, new)
+        type_.get("logicalType") if type_.get("logicalType") in MEANT.get(type_["type"], ()) else None
+        for type_ in (old, new)
     )
     if wanted is None:
         return value

@@ -54,7 +54,7 @@ def read_by_client(writer: Any, reader: Any, data: bytes, *, tagged: bool = Fals
 
 def read_by_plan(writer: Any, reader: Any, data: bytes) -> Any:
     """What Arrow reads by a plan, the code of a bad row, or `UNPLANNED`."""
-    old, new = (parse_avro(json.dumps(one)) for one in (writer, reader))
+    old, new = (parse_avro(json.dumps(side)) for side in (writer, reader))
     try:
         plan = compose([RegisteredSchema(1, DEFAULT_CONTEXT, 1, "AVRO", old)], new)
     except PlanError:

@@ -93,14 +93,19 @@ def unique(drawn: list[Drawn]) -> list[Drawn]:
 
 
 def parts(inner: st.SearchStrategy[Drawn]) -> st.SearchStrategy[Drawn]:
-    arrays = inner.map(lambda one: ({"type": "array", "items": one[0]}, st.lists(one[1], max_size=3)))
+    arrays = inner.map(
+        lambda drawn_type: ({"type": "array", "items": drawn_type[0]}, st.lists(drawn_type[1], max_size=3))
+    )
     maps = inner.map(
-        lambda one: ({"type": "map", "values": one[0]}, st.dictionaries(st.text(max_size=3), one[1], max_size=3))
+        lambda drawn_type: (
+            {"type": "map", "values": drawn_type[0]},
+            st.dictionaries(st.text(max_size=3), drawn_type[1], max_size=3),
+        )
     )
     unions = (
         st.lists(inner, min_size=1, max_size=4)
         .map(unique)
-        .map(lambda all_: ([one[0] for one in all_], st.one_of([one[1] for one in all_])))
+        .map(lambda all_: ([branch[0] for branch in all_], st.one_of([branch[1] for branch in all_])))
     )
     return arrays | maps | unions | named(inner)
 
@@ -134,37 +139,37 @@ def made(schema: Any) -> AvroCodec:
     return make_avro_codec(NOBODY, json.dumps(renamed(schema, itertools.count())), (), Subject(".", ""))
 
 
-def quick(one: AvroCodec, value: Any) -> bytes | None:
+def quick(codec: AvroCodec, value: Any) -> bytes | None:
     out = bytearray()
-    assert one.writer is not None
+    assert codec.writer is not None
     try:
-        one.writer(out, value)
+        codec.writer(out, value)
     except avro_codec.PROGRAM_ERRORS:
         return None
     return bytes(out)
 
 
-def slow(one: AvroCodec, value: Any) -> bytes | None:
+def slow(codec: AvroCodec, value: Any) -> bytes | None:
     try:
-        return avro_codec.write_slowly(one, value, check=True)
+        return avro_codec.write_slowly(codec, value, check=True)
     except BadValueError:
         return None
 
 
 @given(SCHEMAS, st.data())
 def test_what_is_right_is_written_at_once_and_as_the_slow_way_writes_it(drawn: Drawn, data: st.DataObject) -> None:
-    one, value = made(drawn[0]), data.draw(drawn[1])
+    codec, value = made(drawn[0]), data.draw(drawn[1])
 
-    assert quick(one, value) == slow(one, value)
-    assert quick(one, value) is not None
+    assert quick(codec, value) == slow(codec, value)
+    assert quick(codec, value) is not None
 
 
 @given(SCHEMAS, st.data())
 def test_what_is_taken_at_once_is_what_the_slow_way_takes(drawn: Drawn, data: st.DataObject) -> None:
-    one, value = made(drawn[0]), data.draw(JUNK | st.fixed_dictionaries({"f0": JUNK}) | drawn[1])
-    at_once = quick(one, value)
+    codec, value = made(drawn[0]), data.draw(JUNK | st.fixed_dictionaries({"f0": JUNK}) | drawn[1])
+    at_once = quick(codec, value)
 
-    assert at_once is None or at_once == slow(one, value)
+    assert at_once is None or at_once == slow(codec, value)
 
 
 def longest(value: object) -> int:
@@ -177,58 +182,60 @@ def longest(value: object) -> int:
 
 @given(SCHEMAS, st.data())
 def test_what_is_right_is_read_at_once(drawn: Drawn, data: st.DataObject) -> None:
-    one, value = made(drawn[0]), data.draw(drawn[1])
-    payload = avro_codec.write_payload(one, value, check=True)
-    if not one.raw and longest(value) <= len(payload):  # more items than bytes are read the slow way
-        assert one.reader is not None
-        assert str(one.reader(payload)) == str(
-            fastavro.schemaless_reader(io.BytesIO(payload), one.schema, None)["r"]  # type: ignore[call-overload, index]  # a record
+    codec, value = made(drawn[0]), data.draw(drawn[1])
+    payload = avro_codec.write_payload(codec, value, check=True)
+    if not codec.raw and longest(value) <= len(payload):  # more items than bytes are read the slow way
+        assert codec.reader is not None
+        assert str(codec.reader(payload)) == str(
+            fastavro.schemaless_reader(io.BytesIO(payload), codec.schema, None)["r"]  # type: ignore[call-overload, index]  # a record
         )
 
 
 @examples(300)
 @given(SCHEMAS, st.data())
 def test_damage_that_is_read_at_once_the_slow_way_reads_alike(drawn: Drawn, data: st.DataObject) -> None:
-    one, value = made(drawn[0]), data.draw(drawn[1])
-    damaged = bytearray(avro_codec.write_payload(one, value, check=True))
+    codec, value = made(drawn[0]), data.draw(drawn[1])
+    damaged = bytearray(avro_codec.write_payload(codec, value, check=True))
     for _ in range(data.draw(st.integers(1, 3))):
         where = data.draw(st.integers(0, len(damaged)))
         damaged[where : where + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=2))
     payload = bytes(damaged)
-    assert one.reader is not None
+    assert codec.reader is not None
     try:
-        at_once = one.reader(payload)
+        at_once = codec.reader(payload)
     except avro_codec.PROGRAM_ERRORS:
         return
-    assert str(at_once) == str(avro_codec.read_slowly(one, None, (payload, 1), tagged=False))
+    assert str(at_once) == str(avro_codec.read_slowly(codec, None, (payload, 1), tagged=False))
 
 
 @given(st.binary(max_size=30))
 def test_any_bytes_are_read_alike_or_refused_alike(payload: bytes) -> None:
     schema = {"type": "record", "name": "L", "fields": [{"name": "n", "type": ["null", "L", "string", "long"]},
               {"name": "m", "type": {"type": "map", "values": "int"}}]}  # fmt: skip
-    one = made(schema)
-    assert one.reader is not None
+    codec = made(schema)
+    assert codec.reader is not None
     try:
-        expected = str(avro_codec.read_slowly(one, None, (payload, 1), tagged=False))
+        expected = str(avro_codec.read_slowly(codec, None, (payload, 1), tagged=False))
     except BadRecordError:
         with pytest.raises(avro_codec.PROGRAM_ERRORS):
-            one.reader(payload)
+            codec.reader(payload)
     else:
-        assert str(one.reader(payload)) == expected
+        assert str(codec.reader(payload)) == expected
 
 
 def test_a_payload_nested_without_end_is_refused_as_the_slow_way_refuses_it() -> None:
-    one = made({"type": "record", "name": "Nest", "fields": [{"name": "next", "type": ["null", "Nest"]}]})
-    assert one.reader is not None
+    codec = made({"type": "record", "name": "Nest", "fields": [{"name": "next", "type": ["null", "Nest"]}]})
+    assert codec.reader is not None
     for depth in (90, 99):
-        assert one.reader(b"\x02" * depth + b"\x00") == avro_codec.read_payload(one, one, b"\x02" * depth + b"\x00", 1)
+        assert codec.reader(b"\x02" * depth + b"\x00") == avro_codec.read_payload(
+            codec, codec, b"\x02" * depth + b"\x00", 1
+        )
     for depth in (101, 100_000):
         payload = b"\x02" * depth + b"\x00"
         with pytest.raises(avro_codec.PROGRAM_ERRORS):
-            one.reader(payload)
+            codec.reader(payload)
         with pytest.raises(BadRecordError, match=f"deeper than {reader_program.MAX_DEPTH}"):
-            avro_codec.read_payload(one, None, payload, 1)
+            avro_codec.read_payload(codec, None, payload, 1)
 
 
 def test_branches_may_be_named() -> None:
@@ -263,10 +270,10 @@ def test_a_schema_that_is_too_deep_for_a_program_goes_the_slow_way() -> None:
     value: Any = 5
     for _ in range(12):
         schema, value = {"type": "array", "items": schema}, [value]
-    one = made(schema)
-    assert one.reader is None
-    assert one.writer is None
-    assert avro_codec.read_payload(one, None, avro_codec.write_payload(one, value, check=True), 1) == value
+    codec = made(schema)
+    assert codec.reader is None
+    assert codec.writer is None
+    assert avro_codec.read_payload(codec, None, avro_codec.write_payload(codec, value, check=True), 1) == value
 
 
 @pytest.mark.parametrize(
@@ -300,13 +307,13 @@ def test_a_schema_that_is_too_deep_for_a_program_goes_the_slow_way() -> None:
     ],
 )
 def test_each_damage_is_left_to_the_slow_way(schema: Any, payload: bytes) -> None:
-    one = made(schema)
+    codec = made(schema)
 
-    assert one.reader is not None
+    assert codec.reader is not None
     with pytest.raises(avro_codec.PROGRAM_ERRORS):
-        one.reader(payload)
+        codec.reader(payload)
     with pytest.raises(BadRecordError):
-        avro_codec.read_slowly(one, None, (payload, 1), tagged=False)
+        avro_codec.read_slowly(codec, None, (payload, 1), tagged=False)
 
 
 @pytest.mark.parametrize(
@@ -331,44 +338,44 @@ def test_each_damage_is_left_to_the_slow_way(schema: Any, payload: bytes) -> Non
     ],
 )
 def test_each_misfit_is_left_to_the_slow_way(schema: Any, value: object) -> None:
-    one = made({"type": "array", "items": schema})
+    codec = made({"type": "array", "items": schema})
 
-    assert quick(one, [value]) is None
+    assert quick(codec, [value]) is None
     with pytest.raises(BadValueError):
-        avro_codec.write_payload(one, [value], check=True)
+        avro_codec.write_payload(codec, [value], check=True)
 
 
 def test_a_pair_in_place_of_an_array_is_a_name_and_a_value() -> None:
-    one = made(["null", {"type": "array", "items": ["string", {"type": "array", "items": "string"}]}])
+    codec = made(["null", {"type": "array", "items": ["string", {"type": "array", "items": "string"}]}])
 
     for value in (("array", ["x"]), ("string", ["x"]), ("array", "x")):
-        assert quick(one, value) is None
-    assert quick(one, ["x"]) == slow(one, ["x"])
+        assert quick(codec, value) is None
+    assert quick(codec, ["x"]) == slow(codec, ["x"])
 
 
 def test_a_schema_with_very_many_fields_goes_the_slow_way() -> None:
     fields = [{"name": f"f{at}", "type": ["null", "long", "string"]} for at in range(3000)]
-    one = made({"type": "record", "name": "Wide", "fields": fields})
+    codec = made({"type": "record", "name": "Wide", "fields": fields})
     value = {field["name"]: at for at, field in enumerate(fields)}
-    assert one.writer is None
-    assert avro_codec.read_payload(one, None, avro_codec.write_payload(one, value, check=True), 1) == value
+    assert codec.writer is None
+    assert avro_codec.read_payload(codec, None, avro_codec.write_payload(codec, value, check=True), 1) == value
 
 
 @pytest.mark.parametrize("name", ['x"); import os; ("', "a'b\n", "\\", "{0}", "v\u2028", "__class__", "None"])
 def test_names_of_fields_are_never_run(name: str) -> None:
-    one = made({"type": "record", "name": "R", "fields": [{"name": name, "type": "long"}]})
+    codec = made({"type": "record", "name": "R", "fields": [{"name": name, "type": "long"}]})
 
-    assert quick(one, {name: 5}) == b"\n"
-    assert one.reader is not None
-    assert one.reader(b"\n") == {name: 5}
+    assert quick(codec, {name: 5}) == b"\n"
+    assert codec.reader is not None
+    assert codec.reader(b"\n") == {name: 5}
 
 
 def test_names_without_a_namespace_stay_so() -> None:
-    one = made(
+    codec = made(
         [{"type": "record", "name": "A", "fields": []}, {"type": "enum", "name": "E", "symbols": ["a"]}, "string"]
     )
 
-    assert quick(one, ("E", "a")) == b"\x02\x00"
-    assert quick(one, ("string", "a")) == b"\x04\x02a"
-    assert one.tagged_reader is not None
-    assert one.tagged_reader(b"\x02\x00") == ("E", "a")
+    assert quick(codec, ("E", "a")) == b"\x02\x00"
+    assert quick(codec, ("string", "a")) == b"\x04\x02a"
+    assert codec.tagged_reader is not None
+    assert codec.tagged_reader(b"\x02\x00") == ("E", "a")

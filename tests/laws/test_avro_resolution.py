@@ -71,7 +71,7 @@ def resolved(writer: AvroCodec, reader: AvroCodec, payload: bytes, *, slowly: bo
 @given(SCHEMAS, st.data())
 def test_what_is_resolved_at_once_is_what_the_slow_way_resolves(drawn: Drawn, data: st.DataObject) -> None:
     schema, value = renamed(drawn[0], iter(range(10**6))), data.draw(drawn[1])
-    other = data.draw(evolved(schema).filter(lambda one: not union_in_union(one)))
+    other = data.draw(evolved(schema).filter(lambda candidate: not union_in_union(candidate)))
     writer, reader = made(schema), made(other)
     payload = avro_codec.write_payload(writer, value, check=True)
 
@@ -81,9 +81,9 @@ def test_what_is_resolved_at_once_is_what_the_slow_way_resolves(drawn: Drawn, da
     )
 
 
-def is_same(one: Any, other: Any) -> bool:
+def is_same(left: Any, right: Any) -> bool:
     """Equal values, where fields may come in another order and a real number may stand for a whole one."""
-    return bool(one == other)
+    return bool(left == right)
 
 
 def pair(old: Any, new: Any) -> tuple[AvroCodec, AvroCodec]:
@@ -133,11 +133,11 @@ AT = dt.datetime(2020, 1, 2, 3, 4, 5, 6000, dt.UTC)
 )
 def test_resolution_case_by_case(old: Any, new: Any, value: object, expected: object) -> None:
     writer, reader = pair(old, new)
-    found = avro_codec.read_payload(writer, reader, avro_codec.write_payload(writer, {"a": value}, check=True), 1)
+    value_read = avro_codec.read_payload(writer, reader, avro_codec.write_payload(writer, {"a": value}, check=True), 1)
 
-    assert found == {"a": expected}
-    assert isinstance(found, dict)
-    assert type(found["a"]) is type(expected)
+    assert value_read == {"a": expected}
+    assert isinstance(value_read, dict)
+    assert type(value_read["a"]) is type(expected)
 
 
 @pytest.mark.parametrize(
@@ -278,12 +278,12 @@ DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 9}
 
 @pytest.mark.parametrize(
     "wrap",
-    [lambda one: one, lambda one: ["null", one], lambda one: {"type": "map", "values": one}],
+    [lambda inner: inner, lambda inner: ["null", inner], lambda inner: {"type": "map", "values": inner}],
     ids=["alone", "in a union", "in a map"],
 )
 def test_a_decimal_read_as_a_string_is_text_or_bad_whatever_its_bytes(wrap: Any) -> None:
     writer, reader = pair(wrap(DECIMAL), wrap("string"))
-    boxed = (lambda one: {"k": one}) if isinstance(wrap("int"), dict) else (lambda one: one)
+    boxed = (lambda inner: {"k": inner}) if isinstance(wrap("int"), dict) else (lambda inner: inner)
     for number, expected in ((65, "A"), (-1, None), (50_000, None), (12, "\f")):
         payload = avro_codec.write_payload(writer, {"a": boxed(Decimal(number))}, check=True)
         if expected is None:
@@ -302,9 +302,9 @@ def test_a_decimal_read_as_a_string_is_text_or_bad_whatever_its_bytes(wrap: Any)
 def test_a_long_read_as_a_float_has_its_32_bits(number: int) -> None:
     writer, reader = pair("long", "float")
     payload = avro_codec.write_payload(writer, {"a": number}, check=True)
-    found = avro_codec.read_payload(writer, reader, payload, 1)
+    value_read = avro_codec.read_payload(writer, reader, payload, 1)
 
-    assert found == {"a": float(pa.scalar(number, pa.int64()).cast(pa.float32(), safe=False).as_py())}
+    assert value_read == {"a": float(pa.scalar(number, pa.int64()).cast(pa.float32(), safe=False).as_py())}
 
 
 def test_units_are_converted_exactly_or_refused() -> None:

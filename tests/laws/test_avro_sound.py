@@ -45,15 +45,15 @@ class Counts:
         """Make a pair and compare it; where it is compatible, write values and read them."""
         chance = random.Random(seed)
         old, new = RecordPairs(chance).make()
-        writer, reader = (model(one.write_text()) for one in (old, new))
+        writer, reader = (model(path.write_text()) for path in (old, new))
         self.pairs += 1
         try:
             with use_budget(StepBudget()):
-                found = compare(reader, writer)
+                findings = compare(reader, writer)
         except StepsError:
             self.large += 1
-            found = compare(reader, writer)
-        if not found:
+            findings = compare(reader, writer)
+        if not findings:
             self.compatible += 1
             self.judge_values(old, new, chance, f"seed {seed}")
 
@@ -109,7 +109,7 @@ def read_by_fastavro(old: Types, new: Types, data: bytes, value: Any) -> str:
 
 
 def read_by_treaty(old: Types, new: Types, data: bytes, value: Any) -> str:
-    writer, reader = (made(json.loads(one.write_text())) for one in (old, new))
+    writer, reader = (made(json.loads(path.write_text())) for path in (old, new))
     try:
         read = avro_codec.read_slowly(writer, reader, (data, 1), tagged=True)
     except BadRecordError as bad:
@@ -159,7 +159,7 @@ def test_the_judge_finds_what_is_not_read(old: Any, new: Any, value: Any) -> Non
 
 
 def record(name: str, **fields: Any) -> dict[str, Any]:
-    return {"type": "record", "name": name, "fields": [{"name": one, "type": kind} for one, kind in fields.items()]}
+    return {"type": "record", "name": name, "fields": [{"name": name, "type": kind} for name, kind in fields.items()]}
 
 
 def test_what_was_assumed_for_a_branch_that_does_not_fit_is_forgotten() -> None:
@@ -172,8 +172,10 @@ def test_what_was_assumed_for_a_branch_that_does_not_fit_is_forgotten() -> None:
     value = {"u": inner, "b": {"a": ("s.A", inner)}}
 
     assert read_by_treaty(old, new, write_value(old, value), value)
-    found = compare(model(new.write_text()), model(old.write_text()))
-    assert [(one.rule, one.path) for one in found] == [("MISSING_UNION_BRANCH", "/fields/1/type/fields/0/type/1")]
+    findings = compare(model(new.write_text()), model(old.write_text()))
+    assert [(finding.rule, finding.path) for finding in findings] == [
+        ("MISSING_UNION_BRANCH", "/fields/1/type/fields/0/type/1")
+    ]
 
     kept = Types({**new.named, "W": record("W", u=["x.A", "y.A"])}, "W")
     assert not compare(model(kept.write_text()), model(old.write_text()))

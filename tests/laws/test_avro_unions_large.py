@@ -40,7 +40,7 @@ def aliases(count: int, space: str) -> list[Json]:
 
 
 def match(writer: list[Json], reader: list[Json]) -> list[int | None]:
-    old, new = (parse_avro(json.dumps(record_of(one))) for one in (writer, reader))
+    old, new = (parse_avro(json.dumps(record_of(side))) for side in (writer, reader))
     unions = [
         schema.names["Top"].fields[0].type for schema in (old, new) if isinstance(schema.names["Top"], AvroRecord)
     ]
@@ -72,11 +72,11 @@ def test_branches_are_matched_by_aliases_and_kinds() -> None:
 
 def ladder(depth: int, space: str) -> Json:
     """Records that hold the next one twice."""
-    made: Json = {"type": "record", "name": f"{space}R{depth}", "fields": [{"name": "a", "type": "int"}]}
+    record: Json = {"type": "record", "name": f"{space}R{depth}", "fields": [{"name": "a", "type": "int"}]}
     for at in reversed(range(depth)):
-        fields = [{"name": "a", "type": made}, {"name": "b", "type": f"{space}R{at + 1}"}]
-        made = {"type": "record", "name": f"{space}R{at}", "fields": fields}
-    return made
+        fields = [{"name": "a", "type": record}, {"name": "b", "type": f"{space}R{at + 1}"}]
+        record = {"type": "record", "name": f"{space}R{at}", "fields": fields}
+    return record
 
 
 def test_two_ladders_of_records_are_compared_once_for_each_step() -> None:
@@ -100,11 +100,11 @@ def renamed(count: int, space: str) -> list[Json]:
     """Records that need one field more than all others do, whose names tell the space and whose fields do not."""
     shared, name = {"name": "id", "type": "int"}, space.strip(".")
     fields = [[shared, {"name": f"f{at}", "type": "int"}] for at in range(count)]
-    return [{"type": "record", "name": f"{name}{at}", "fields": one} for at, one in enumerate(fields)]
+    return [{"type": "record", "name": f"{name}{at}", "fields": members} for at, members in enumerate(fields)]
 
 
 def plan(older: list[Json], newer: list[Json]) -> None:
-    old, new = (parse_avro(json.dumps(record_of(one))) for one in (older, newer))
+    old, new = (parse_avro(json.dumps(record_of(side))) for side in (older, newer))
     merged = merge([old, new])
     fit_writer(old, merged, "w")
     takes_some(merged, new, ())

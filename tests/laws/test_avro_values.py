@@ -159,8 +159,8 @@ def test_every_rule_of_values_is_broken_above() -> None:
 
 
 def test_faults_come_in_the_order_of_the_text_and_have_an_end() -> None:
-    found = check_value(of({"type": "array", "items": "int"}), json.dumps(["x"] * 1_000))
-    assert [fault.path for fault in found] == [f"/{at}" for at in range(FAULTS)]
+    faults = check_value(of({"type": "array", "items": "int"}), json.dumps(["x"] * 1_000))
+    assert [fault.path for fault in faults] == [f"/{at}" for at in range(FAULTS)]
 
 
 def test_a_schema_without_a_finite_value_has_no_example() -> None:
@@ -207,17 +207,17 @@ def test_values_that_are_too_deep_or_too_many_are_told() -> None:
 @pytest.mark.parametrize(
     ("node", "plausible"),
     [
-        ({"type": "int", "logicalType": "date"}, lambda one: 10_000 < one < 25_000),
-        ({"type": "int", "logicalType": "time-millis"}, lambda one: 0 <= one < 86_400_000),
-        ({"type": "long", "logicalType": "timestamp-micros"}, lambda one: 9e14 < one < 2.1e15),
-        ({"type": "string", "logicalType": "uuid"}, lambda one: uuid.UUID(one).version == 4),
+        ({"type": "int", "logicalType": "date"}, lambda number: 10_000 < number < 25_000),
+        ({"type": "int", "logicalType": "time-millis"}, lambda number: 0 <= number < 86_400_000),
+        ({"type": "long", "logicalType": "timestamp-micros"}, lambda number: 9e14 < number < 2.1e15),
+        ({"type": "string", "logicalType": "uuid"}, lambda text: uuid.UUID(text).version == 4),
         (
             {"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 1},
-            lambda one: abs(int.from_bytes(one.encode("latin-1"), "big", signed=True)) < 1_000,
+            lambda text: abs(int.from_bytes(text.encode("latin-1"), "big", signed=True)) < 1_000,
         ),
         (
             {"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"},
-            lambda one: int.from_bytes(one.encode("latin-1")[4:8], "little") < 31,
+            lambda text: int.from_bytes(text.encode("latin-1")[4:8], "little") < 31,
         ),
     ],
     ids=["date", "time", "timestamp", "uuid", "decimal", "duration"],

@@ -36,9 +36,9 @@ from treaty.core.state.state_tables import CONTENT, VERSION, VERSION_BY_SUBJECT
 def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(limits, "VERSIONS_KEPT_PER_SUBJECT", 5)
     monkeypatch.setattr(limits, "VERSIONS_DROPPED", 3)
-    made = Bench()
-    made.do(SetConfig(Scope("."), Config(level="NONE")))
-    return made
+    bench = Bench()
+    bench.do(SetConfig(Scope("."), Config(level="NONE")))
+    return bench
 
 
 def states(bench: Bench, subject: Subject = S) -> list[tuple[int, str]]:
@@ -131,14 +131,14 @@ def test_commands_of_one_chain_are_counted_together(monkeypatch: pytest.MonkeyPa
     ):
         with monkeypatch.context() as patch:
             patch.setattr(limits, limit, 3)
-            overlay, told = Overlay(bench.tables), []
+            overlay, answers = Overlay(bench.tables), []
             for number in range(4):
                 request = Register(Subject(subject.format(number), f"s{number}"), toy(f"a{number}"))
                 verdict = decide(overlay, Command(request, f"chain{number}", 7), bench.engine)
                 if isinstance(verdict, Decision):
                     overlay.put(verdict.rows)
-                told.append("" if isinstance(verdict, Decision) else verdict.reason.rule)  # type: ignore[union-attr]
-            assert told == ["", "", rule, rule]
+                answers.append("" if isinstance(verdict, Decision) else verdict.reason.rule)  # type: ignore[union-attr]
+            assert answers == ["", "", rule, rule]
 
 
 # ------------------------------------------------------------------------------------------------------- versions

@@ -24,7 +24,7 @@ from treaty.core.state.codec import DecodeError, decode_message, dumps, dumps_in
 QUICK = examples(40)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda one: one.name)
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.name)
 def test_requests_and_answers_of_every_operation_travel_exactly(operation: Operation[Any, Any]) -> None:
     @QUICK
     @given(of(operation.request))

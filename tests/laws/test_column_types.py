@@ -19,8 +19,8 @@ decimals = st.integers(1, 38).flatmap(lambda digits: st.builds(Decimal, st.just(
 def columns(types: st.SearchStrategy[ColumnType]) -> st.SearchStrategy[tuple[Column, ...]]:
     names = st.lists(st.text("abcä`. ", min_size=1, max_size=4), min_size=1, max_size=4, unique=True)
     return names.flatmap(
-        lambda found: st.tuples(
-            *(st.builds(Column, st.just(one), types, st.booleans(), st.text("d ")) for one in found)
+        lambda names: st.tuples(
+            *(st.builds(Column, st.just(name), types, st.booleans(), st.text("d ")) for name in names)
         )
     )
 
@@ -45,7 +45,7 @@ def scalars_in(type_: ColumnType) -> set[str]:
         case Map(key, value):
             return scalars_in(key) | scalars_in(value)
         case Struct(inside):
-            return {name for one in inside for name in scalars_in(one.type)}
+            return {name for column in inside for name in scalars_in(column.type)}
     return set()
 
 
@@ -53,9 +53,9 @@ def scalars_in(type_: ColumnType) -> set[str]:
 def test_spark_and_arrow_say_the_same(made: tuple[Column, ...]) -> None:
     every = Columns(made)
     ours, arrow = spark_schema(every), arrow_schema(every)
-    assert [one.name for one in ours] == arrow.names == [one.name for one in every]
-    assert [one.nullable for one in ours] == [one.nullable for one in arrow]
-    assert all(mine.nullable >= one.nullable for mine, one in zip(ours, every, strict=True))
+    assert [column.name for column in ours] == arrow.names == [column.name for column in every]
+    assert [column.nullable for column in ours] == [column.nullable for column in arrow]
+    assert all(mine.nullable >= full.nullable for mine, full in zip(ours, every, strict=True))
     if scalars_in(Struct(made)).isdisjoint({"variant", "timestamp_ntz", "timestamp"}):
         # Spark's own conversion knows neither text variants nor the time zone that we name.
         assert arrow.equals(to_arrow_schema(ours))

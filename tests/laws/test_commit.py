@@ -26,27 +26,29 @@ attempts = st.binary(min_size=16, max_size=16)
 
 
 def append(base: Position, attempt: bytes, rows: list[tuple[EncodedRow, ...]]) -> Append:
-    commits = tuple(Commit(base.sequence + place, one, f"c{place}", place) for place, one in enumerate(rows, 1))
-    return make_append(base, attempt, commits, roots_of(row for one in rows for row in one))
+    commits = tuple(
+        Commit(base.sequence + place, commit_rows, f"c{place}", place) for place, commit_rows in enumerate(rows, 1)
+    )
+    return make_append(base, attempt, commits, roots_of(row for commit_rows in rows for row in commit_rows))
 
 
 @given(attempts, chains)
 def test_an_append_reads_back(attempt: bytes, rows: list[tuple[EncodedRow, ...]]) -> None:
-    one = append(START, attempt, rows)
+    commits = append(START, attempt, rows)
 
-    assert read_append(one.envelope) == one
+    assert read_append(commits.envelope) == commits
 
 
 @given(attempts, chains, chains, attempts)
 def test_the_first_attempt_is_the_identity_and_digests_chain(
     first: bytes, rows: list[tuple[EncodedRow, ...]], more: list[tuple[EncodedRow, ...]], second: bytes
 ) -> None:
-    one = append(START, first, rows)
-    two = append(one.position, second, more)
+    commits = append(START, first, rows)
+    two = append(commits.position, second, more)
 
-    assert one.identity == two.identity == first
-    assert two.parent == one.digest
-    assert two.first == one.last + 1
+    assert commits.identity == two.identity == first
+    assert two.parent == commits.digest
+    assert two.first == commits.last + 1
 
 
 @given(attempts, chains, st.data())
@@ -63,11 +65,11 @@ def test_damage_is_seen(attempt: bytes, rows: list[tuple[EncodedRow, ...]], data
 
 
 def test_the_prefix_never_changes() -> None:
-    one = append(Position(b"i" * 16, 41, b"p" * 32), b"a" * 16, [(), ()])
+    commits = append(Position(b"i" * 16, 41, b"p" * 32), b"a" * 16, [(), ()])
 
     head = struct.pack(">4sH16s16s32sQI", b"TRTY", 1, b"i" * 16, b"a" * 16, b"p" * 32, 42, 2)
-    assert one.envelope.startswith(head)
-    assert one.envelope[len(head) :].startswith(one.digest + one.root + one.body)
+    assert commits.envelope.startswith(head)
+    assert commits.envelope[len(head) :].startswith(commits.digest + commits.root + commits.body)
 
 
 def test_a_newer_envelope_is_told_from_something_else() -> None:

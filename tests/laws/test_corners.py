@@ -171,7 +171,7 @@ def test_lists_keep_to_their_prefix_and_context(bench: Bench) -> None:
     assert bench.do(ListSubjects(Subject("*", "t"))).names == (":.x:tt", "t")
     assert bench.do(ListSubjects(Subject(".x", ""))).names == (":.x:s", ":.x:tt")
     assert bench.do(ListSubjects(Subject(".", "s"))).names == ("s",)
-    assert [one.subject for one in bench.do(ListSchemas(Subject(".", ""))).versions] == ["s", "t"]
+    assert [version.subject for version in bench.do(ListSchemas(Subject(".", ""))).versions] == ["s", "t"]
 
 
 def test_what_is_deleted_is_told_as_deleted(bench: Bench) -> None:
@@ -247,9 +247,9 @@ def test_a_command_that_may_be_under_way_has_an_outcome_though_it_changes_nothin
         assert [row.table for row in verdict.rows] == ["outcome"] * again
         bench.apply(verdict.rows)
     bench.do(DeleteSubject(S))
-    told = decide(bench.tables, Command(same, "again", 6), ToyGrammar())
-    assert isinstance(told, Decision)
-    assert (told.rows, told.answer.created) == ((), False)
+    answer = decide(bench.tables, Command(same, "again", 6), ToyGrammar())
+    assert isinstance(answer, Decision)
+    assert (answer.rows, answer.answer.created) == ((), False)
 
 
 def test_outcomes_that_empty_commits_passed_fall_out_with_the_next_commit(
@@ -331,13 +331,13 @@ def test_a_chain_drops_each_outcome_once(bench: Bench, monkeypatch: pytest.Monke
 
 def test_a_repeated_registration_is_told_even_after_its_version_has_gone(bench: Bench) -> None:
     request = Register(S, Draft('["a"]', "TOY"))
-    told = bench.do(request, "once")
+    answer = bench.do(request, "once")
     bench.do(DeleteSubject(S))
-    assert bench.do(request, "once") == told
+    assert bench.do(request, "once") == answer
     bench.do(DeleteSubject(S, permanent=True))
     again = bench.do(request, "once")
 
-    assert again.version == replace(told.version, text="", format="", time=0)
+    assert again.version == replace(answer.version, text="", format="", time=0)
 
 
 R = Rule("r", type="CEL", mode="WRITE")

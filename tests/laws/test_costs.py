@@ -104,9 +104,9 @@ def with_versions(count: int, state: str = "live") -> Bench:
     put(bench, S, "a")
     put(bench, S, "a", "z?")
     for number in range(count):
-        made = put(bench, S, "a", f"b{number}?")
+        version = put(bench, S, "a", f"b{number}?")
         if state == "soft":
-            bench.do(DeleteVersion(S, made.number))
+            bench.do(DeleteVersion(S, version.number))
     return bench
 
 
@@ -140,8 +140,8 @@ def test_other_versions_of_a_subject_cost_nothing(
 
 @pytest.mark.parametrize("level", ["BACKWARD_TRANSITIVE", "FULL_TRANSITIVE"])
 def test_a_transitive_policy_compares_with_every_live_version_and_with_no_other(level: str) -> None:
-    made = with_versions.__wrapped__
-    few, many, soft = made(12), made(MANY), made(MANY, "soft")
+    make_versions = with_versions.__wrapped__
+    few, many, soft = make_versions(12), make_versions(MANY), make_versions(MANY, "soft")
     for bench in (few, many, soft):
         bench.do(SetConfig(Scope("."), Config(level=level)))
     request = Register(S, toy("a", "new?"))
@@ -170,9 +170,9 @@ def test_registering_and_deleting_costs_the_same_after_many_turns(*, renamed: bo
     for turn in range(MANY):
         request = Register(S, toy(f"a{turn}" if renamed else "a"))
         registering = work_of(bench, request)
-        made = bench.do(request).version
-        work.append((registering, work_of(bench, DeleteVersion(S, made.number))))
-        bench.do(DeleteVersion(S, made.number))
+        version = bench.do(request).version
+        work.append((registering, work_of(bench, DeleteVersion(S, version.number))))
+        bench.do(DeleteVersion(S, version.number))
     assert work[-1] == work[5]
     rows = [row for key in bench.tables.keys(VERSION) if (row := bench.tables.get(VERSION, key))]
     assert len(rows) == MANY

@@ -149,13 +149,13 @@ def test_a_command_is_not_told_the_version_of_a_later_subject(bench: Bench) -> N
     assert (again.schema_id, again.number, again.ordinal, again.guid) == (
         first.schema_id, first.number, first.ordinal, first.guid
     )  # fmt: skip
-    told = bench.do(Register(S, toy("a")), "mine")
+    answer = bench.do(Register(S, toy("a")), "mine")
 
-    assert told.created
-    assert (told.version.schema_id, told.version.text, told.version.time) == (first.schema_id, "", 0)
+    assert answer.created
+    assert (answer.version.schema_id, answer.version.text, answer.version.time) == (first.schema_id, "", 0)
     purge(bench, S)
     bench.do(Register(S, toy("z")))
-    assert bench.do(Register(S, toy("a")), "mine") == told
+    assert bench.do(Register(S, toy("a")), "mine") == answer
 
 
 def test_in_a_restored_log_a_command_is_told_its_version(bench: Bench) -> None:
@@ -208,12 +208,12 @@ def test_an_id_means_one_schema_for_ever(history: list[tuple[str, Subject, str]]
         try:
             if what == "put":
                 known = {key for key in bench.tables.keys(SCHEMA) if key[0] == subject.context}
-                told = bench.do(Register(subject, toy(name))).version
-                place = subject.context, told.schema_id
+                version = bench.do(Register(subject, toy(name))).version
+                place = subject.context, version.schema_id
                 if place not in known:
                     assert place not in meant, "given again"
-                    meant[place].append(told.text)
-                assert meant[place] == [told.text]
+                    meant[place].append(version.text)
+                assert meant[place] == [version.text]
             elif what == "drop":
                 purge(bench, subject)
                 bench.do(DeleteContext(subject.context))

@@ -92,13 +92,13 @@ def test_the_histories_have_what_the_laws_are_about() -> None:
     """Subjects that go with their counters, and contexts that are deleted and made again."""
     purged, contexts = 0, [0, 0]
     for seed in range(40):
-        made = set()
+        names = set()
         for _, _, decision in history(seed):
             purged += bool(gone(decision.rows, "counter"))
             contexts[0] += len(gone(decision.rows, "context"))
             for row in decision.rows:
                 if isinstance(row.value, values.Context):
-                    contexts[1] += row.key in made
-                    made.add(row.key)
+                    contexts[1] += row.key in names
+                    names.add(row.key)
     assert purged > 30
     assert min(contexts) > 5

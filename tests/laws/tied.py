@@ -41,8 +41,8 @@ def refused(bench: Bench, request: q.Request[Any]) -> Refusal:
 
 
 def listed(bench: Bench, resource: Resource = TOPIC) -> list[tuple[str, str, str]]:
-    found = bench.do(t.ListAssociations(t.OfId(resource.id))).associations
-    return [(one.kind, one.subject, one.lifecycle) for one in found]
+    associations = bench.do(t.ListAssociations(t.OfId(resource.id))).associations
+    return [(association.kind, association.subject, association.lifecycle) for association in associations]
 
 
 def batch(*changes: t.ResourceChange) -> t.ChangeAssociations:

@@ -106,7 +106,9 @@ def toy_answer(question: Question) -> Answer:
             "md5": hashlib.md5(sent.translate(None, b" \t\n\r\v\f"), usedforsecurity=False),
             "sha-256": hashlib.sha256(text),
         }
-        return VersionNames(tuple((one, known[one].hexdigest()) for one in question.schemes if one in known))
+        return VersionNames(
+            tuple((scheme, known[scheme].hexdigest()) for scheme in question.schemes if scheme in known)
+        )
     if isinstance(question, DescribeDifferences):
         return describe_toys(question)
     if not isinstance(question, CompareSchemas):
