@@ -11,7 +11,7 @@ from tests.laws.holder import access
 from tests.laws.search_life import as_draft, bring_up_to_date, find, new_bench
 from treaty.core.names import Subject
 from treaty.core.requests import DeleteSubject, Register
-from treaty.web.index.places import BLOCK
+from treaty.web.index.few_places import BLOCK
 from treaty.web.index.plans import FEW
 from treaty.web.index.readable_subjects import PATTERNS, ReadableSubjects
 from treaty.web.index.storage import open_for_writing

@@ -29,9 +29,9 @@ FIELD_CHARACTERS = 100_000
 """Characters of names of a schema up to which a hit shows those that were asked for."""
 FACETS = 20
 """Values of one facet that are counted, the most frequent ones."""
-LOOKED = 1_500
+LOOKED = 1_000
 """Versions that are looked at to count further ones once the page is full; past them more is said to be found."""
-COUNTED_ROWS = 1_500
+COUNTED_ROWS = 1_000
 """Rows of the index that are passed over to count further versions once the page is full; past them more is said to be found."""
 ROWS_LEARNING = 10_000
 """Versions that a search passes over while it is not known whether its caller may read few subjects or many."""
@@ -126,7 +126,7 @@ def _collect(
     connection: sqlite3.Connection, plan: SearchPlan, question: FindEntries, readable: ReadableSubjects, sequence: int
 ) -> EntriesFound:
     """Return a page of what the caller may read, and count all of it up to SEARCH_COUNTED."""
-    places = VersionPlaces(connection, plan, ROWS_LEARNING if readable.is_learning else ROWS_SCANNED)
+    places = VersionPlaces(connection, plan, readable, ROWS_LEARNING if readable.is_learning else ROWS_SCANNED)
     after = question.after if question.after >= 0 else TOP
     counted, end = _count(places, question.limit, readable) if "subject" in plan.kinds else ([], 0)
     has_more = plan.is_partial or end > 0

@@ -14,6 +14,8 @@ PARTS = 30
 """Names of fields that a part of a name stands for; where the caller may read more, more is said to be found."""
 PARTS_SCANNED = 500
 """Names of fields that are looked at for one part of a name, those of schemas that the caller may not read among them."""
+PARTS_ASKED = 200
+"""Names of fields whose schemas are looked at for one part of a name: whether the caller may read one of them."""
 ROWS_SCANNED = 200_000
 """Versions that a search, and the look at one part of a name, pass over, those that the caller may not read among them."""
 FEW = 1_000
@@ -24,17 +26,15 @@ FEW_SCHEMAS = 1_000
 """Schemas up to which they are listed for a condition, former ones among them."""
 TRIGRAM = 3
 """Characters of the shortest text that trigrams lead to."""
-LIKE = "name LIKE ? AND name LIKE ? ESCAPE '\\'"
-"""Names with a part: trigrams are looked up without ESCAPE alone, by a pattern that fits some more."""
-NAMED = f"SELECT rowid FROM subject_like WHERE {LIKE} LIMIT ?"  # noqa: S608 (no text of a caller)
+NAMED = "SELECT rowid FROM subject_like WHERE {} LIMIT ?"
 """Subjects with a part of a name."""
 MATCHING = "SELECT rowid FROM posting WHERE posting MATCH ? ORDER BY rowid DESC LIMIT ?"
 """Schemas with a field, a type, a tag or a word of documentation."""
 PAIRED = "SELECT rowid FROM subject_pair WHERE subject_pair MATCH ? LIMIT ?"
 """Subjects with one or two characters in their names."""
 SHORT = """SELECT name FROM part WHERE name = ?1 UNION
-  SELECT name FROM (SELECT name FROM part WHERE name BETWEEN ?1 AND ?2 LIMIT ?5) WHERE name LIKE ?3 AND name LIKE ?4 ESCAPE '\\' UNION
-  SELECT name FROM (SELECT name FROM part ORDER BY id LIMIT ?5) WHERE name LIKE ?3 AND name LIKE ?4 ESCAPE '\\'"""
+  SELECT name FROM (SELECT name FROM part WHERE name BETWEEN ?1 AND ?2 LIMIT ?4) WHERE name LIKE ?3 ESCAPE '\\' UNION
+  SELECT name FROM (SELECT name FROM part ORDER BY id LIMIT ?4) WHERE name LIKE ?3 ESCAPE '\\'"""
 """The name of a field that is a short text, names that begin with it, and names with it among the first ones: no trigram leads to them."""
 HIGHEST = "\U0010ffff"
 """The last character: names that begin with a text are up to that text with it."""
@@ -95,7 +95,7 @@ class SearchPlan:
     names: list[SubjectNames] = field(default_factory=list)
     word_conditions: list[WordCondition] = field(default_factory=list)
     match_size: int | None = None
-    """How many schemas the full-text query fits, where they are counted; None where they are not, or more than FEW_SCHEMAS."""
+    """How many versions the full-text query fits, where they are counted; None where they are not, or more than FEW_SCHEMAS."""
     state: str = "live"
     kinds: frozenset[str] = frozenset({"subject", "source", "query"})
     words: list[str] = field(default_factory=list)
@@ -107,6 +107,11 @@ class SearchPlan:
     """Whether a part of a name stands for more names than are looked for."""
     readable: tuple[int, ...] | None = None
     """The subjects that the caller may read, where they are few."""
+
+    @property
+    def parts(self) -> list[SubjectNames | WordCondition]:
+        """All but the full-text query."""
+        return [*self.names, *self.word_conditions]
 
     @property
     def in_state(self) -> str:
@@ -135,8 +140,15 @@ def make_plan(connection: sqlite3.Connection, terms: Sequence[SearchTerm], reada
     plan.names = _join_listed(plan.names, plan.readable)
     if plan.match and (plan.names or plan.word_conditions):  # else nothing is chosen by it
         schemas = _few(connection.execute(MATCHING, (" AND ".join(plan.match), FEW_SCHEMAS + 1)), FEW_SCHEMAS)
-        plan.match_size = None if schemas is None else len(schemas)
+        plan.match_size = None if schemas is None else count_versions(connection, plan, schemas, FEW_SCHEMAS)
     return plan
+
+
+def count_versions(connection: sqlite3.Connection, plan: SearchPlan, schemas: Sequence[int], limit: int) -> int | None:
+    """Return how many versions of a plan's state some schemas have; None where there are more than `limit`."""
+    rows = f"SELECT 1 FROM version {plan.state_index} WHERE {plan.in_state} AND schema IN ({as_list(schemas)}) LIMIT ?"  # noqa: S608 (numbers)
+    count = int(connection.execute(f"SELECT count(*) FROM ({rows})", (limit + 1,)).fetchone()[0])  # noqa: S608 (no text of a caller)
+    return count if count <= limit else None
 
 
 def _join_listed(names: Sequence[SubjectNames], readable: tuple[int, ...] | None) -> list[SubjectNames]:
@@ -220,13 +232,13 @@ def _list_subjects(connection: sqlite3.Connection, column: str, value: str) -> S
 
 def _find_subjects(connection: sqlite3.Connection, value: str) -> SubjectNames:
     """Return the subjects with a part of a name; pairs of characters lead to one too short for trigrams."""
-    likes = _likes(f"*{value}*")
+    condition, values = _like(f"*{value}*")
     numbers: tuple[int, ...] | None = None
     if len(value) < TRIGRAM and "*" not in value:
         numbers = _few(connection.execute(PAIRED, (f'"{pair_token(value)}"', FEW + 1)), FEW)
     elif max(map(len, value.split("*"))) >= TRIGRAM:
-        numbers = _few(connection.execute(NAMED, (*likes, FEW + 1)), FEW)
-    return SubjectNames("subject.name LIKE {} ESCAPE '\\'", likes[1], numbers)
+        numbers = _few(connection.execute(NAMED.format(condition), (*values, FEW + 1)), FEW)
+    return SubjectNames("subject.name LIKE {} ESCAPE '\\'", values[-1], numbers)
 
 
 def _few(rows: sqlite3.Cursor, limit: int) -> tuple[int, ...] | None:
@@ -246,14 +258,15 @@ def find_parts(
     if plan.readable is not None:
         return _find_parts_of(connection, plan, plan.readable, token)
     plain = token.replace("*", "")
-    values: tuple[str | int, ...] = (*_likes(token), PARTS_SCANNED)
-    query = f"SELECT name FROM part_like WHERE {LIKE} LIMIT ?"  # noqa: S608 (no text of a caller)
+    condition, likes = _like(token)
+    query, values = f"SELECT name FROM part_like WHERE {condition} LIMIT ?", (*likes, PARTS_SCANNED)  # noqa: S608 (no text of a caller)
     is_short = max(map(len, token.split("*"))) < TRIGRAM
     if is_short:  # too short for trigrams
-        query, values = SHORT, (plain, plain + HIGHEST, *_likes(token), PARTS_SCANNED)
+        query, values = SHORT, (plain, plain + HIGHEST, likes[-1], PARTS_SCANNED)
     parts: list[str] = []
     rows, listed = 0, connection.execute(query, values).fetchall()
-    for (name,) in listed:
+    is_cut = len(listed) > PARTS_ASKED
+    for (name,) in listed[:PARTS_ASKED]:
         for (owner,) in connection.execute(OWNERS, (any_of([name]), ROWS_SCANNED - rows)):
             rows += 1
             if readable.has(owner):
@@ -265,7 +278,7 @@ def find_parts(
             return parts, True
     if is_short:
         listed = connection.execute("SELECT 1 FROM part LIMIT ?", (PARTS_SCANNED,)).fetchall()
-    return parts, len(listed) >= PARTS_SCANNED
+    return parts, len(listed) >= PARTS_SCANNED or is_cut
 
 
 def _find_parts_of(
@@ -297,10 +310,15 @@ def _has_pieces(name: str, pieces: Sequence[str]) -> bool:
     return name.startswith(first) and name.endswith(last) and at <= len(name) - len(last)
 
 
-def _likes(pattern: str) -> tuple[str, str]:
-    """Return a pattern with ``*`` as the two values of LIKE."""
+def _like(pattern: str) -> tuple[str, tuple[str, ...]]:
+    """Return the condition of names that a pattern with ``*`` fits, with its values.
+
+    Trigrams are looked up without ESCAPE alone, by a pattern that fits some more where characters of LIKE are in it.
+    """
     escaped = pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return pattern.replace("*", "%"), escaped.replace("*", "%")
+    if escaped == pattern:
+        return "name LIKE ?", (pattern.replace("*", "%"),)
+    return "name LIKE ? AND name LIKE ? ESCAPE '\\'", (pattern.replace("*", "%"), escaped.replace("*", "%"))
 
 
 def as_list(numbers: Sequence[int] | None) -> str:

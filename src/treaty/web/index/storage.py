@@ -58,6 +58,8 @@ SUBJECTS = (1 << 24) - 1
 """The highest number of a subject in a place."""
 TOP = 1 << 62
 """A place above all others."""
+PLACE = f"(version.schema << 24) | (~version.subject & {SUBJECTS})"
+"""The place of a version: the number of its schema, and that of its subject below it. Places descend in an answer."""
 
 
 def schema_of(place: int) -> int:
