@@ -275,7 +275,7 @@ def test_past_a_number_of_versions_more_is_said_to_be_found(tmp_path: Path, monk
     for at in range(30):
         it.do(Register(Subject(".", f"s{at}"), as_draft({"id": "int"}, WORDS[at % 3], "PII", "AVRO")))
     bring_up_to_date(path, it)
-    monkeypatch.setattr("treaty.web.index.lookup.LOOKED", 10)
+    monkeypatch.setattr("treaty.web.index.lookup.COUNTED_ROWS", 10)
     monkeypatch.setattr("treaty.web.index.places.BLOCK", 3)
     for name in ("FEW", "FEW_READABLE"):
         monkeypatch.setattr(f"treaty.web.index.plans.{name}", 0)

@@ -1,6 +1,7 @@
 """Who may read few subjects is told apart as the rules say, and short words lead to all subjects that have them in their names."""
 
 import random
+import sqlite3
 from contextlib import closing
 from itertools import product
 from pathlib import Path
@@ -9,12 +10,14 @@ import pytest
 
 from tests.laws.holder import access
 from tests.laws.search_life import as_draft, bring_up_to_date, find, new_bench
+from treaty.core.messages.search import parse_terms
 from treaty.core.names import Subject
 from treaty.core.requests import DeleteSubject, Register
 from treaty.web.index.few_places import BLOCK
-from treaty.web.index.plans import FEW
+from treaty.web.index.places import VersionPlaces
+from treaty.web.index.plans import FEW, ROWS_SCANNED, make_plan
 from treaty.web.index.readable_subjects import PATTERNS, ReadableSubjects
-from treaty.web.index.storage import open_for_writing
+from treaty.web.index.storage import TOP, open_for_writing
 
 ODD_NAMES = ("a", "B", "ab", "x[a]y", "[", "a*b", "a?b", "a\0b", "é", "éa", "a-value", "team/a", "_", "%", "a_b", "A%B")
 
@@ -87,3 +90,52 @@ def test_few_subjects_are_there_though_very_many_have_the_same_schema(text: str,
             break
     assert pages == expected
     assert [hit.name for hit in find(path, "subject:-499").hits] == ["s-499"]
+
+
+SHARED_SEARCHES = ("format:AVRO", "id", "type:int", "kind:subject", "s-1 type:int", "subject:s-1 id", "doc:abc")
+
+
+@pytest.mark.parametrize("names", [("s-1", "s-20", "s-1999"), ("s-*",), None])
+@pytest.mark.parametrize("text", SHARED_SEARCHES)
+def test_a_search_costs_the_same_however_many_subjects_have_one_schema(
+    text: str, names: tuple[str, ...] | None, tmp_path: Path
+) -> None:
+    steps = [_count_steps(tmp_path / str(count), text, names, count) for count in (2_000, 6_000)]
+    assert steps[1] < 1.3 * steps[0]
+
+
+def _count_steps(path: Path, text: str, names: tuple[str, ...] | None, count: int) -> int:
+    """Return how many steps of SQLite it takes to find twenty versions, in an index whose subjects all have the same schema."""
+    counted = 0
+
+    def count_step() -> int:
+        nonlocal counted
+        counted += 1
+        return 0
+
+    with closing(open_for_writing(path)) as connection:
+        _share_schema(connection, count)
+        rights = None if names is None else access("read", subjects=names)
+        readable = ReadableSubjects(connection, rights)
+        readable.list_few(count)  # what may be read is known
+        connection.set_progress_handler(count_step, 10)
+        places = VersionPlaces(connection, make_plan(connection, parse_terms(text), readable), readable, ROWS_SCANNED)
+        hits = list[int]()
+        for block in places.below(TOP):
+            hits += readable.select(block.places)
+            if len(hits) >= 20:
+                break
+        connection.set_progress_handler(None, 10)
+    assert len(hits) >= (3 if names and len(names) == 3 and "s-1" not in text else 1)
+    return counted
+
+
+def _share_schema(connection: sqlite3.Connection, count: int) -> None:
+    subjects = [(number, f"s-{number}") for number in range(1, count + 1)]
+    connection.executemany("INSERT INTO subject VALUES (?, '.', ?, 0, 'confluent', 0)", subjects)
+    connection.execute("INSERT INTO subject_like (rowid, name) SELECT id, name FROM subject")
+    connection.execute("INSERT INTO schema VALUES (1, '.', 1, 'AVRO', '', 'id')")
+    connection.execute("INSERT INTO posting (rowid, tokens) VALUES (1, 'id id|int |int =avro ~abc')")
+    connection.execute("INSERT INTO part (id, name) VALUES (1, 'id')")
+    connection.execute("INSERT INTO part_like (rowid, name) VALUES (1, 'id')")
+    connection.executemany("INSERT INTO version VALUES (1, ?, 1, 'live', 1)", [row[:1] for row in subjects])

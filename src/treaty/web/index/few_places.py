@@ -24,13 +24,13 @@ DENSE = 500
 """Schemas that the full-text query passes over as quickly as it is asked about a single one."""
 
 
-class PlaceRange(NamedTuple):
-    """The places of one range of schemas, the highest first, some at a time, and at most how many rows are passed over for them.
+class PlaceBlock(NamedTuple):
+    """Some places, the highest first, and at most how many rows were passed over for them.
 
-    All places from `low` on are among them, or were in ranges before; 0: no range follows.
+    All places from `low` on are among them, or were in blocks before; 0: no block follows.
     """
 
-    blocks: Iterator[list[int]]
+    places: list[int]
     rows: int
     low: int
 
@@ -87,17 +87,16 @@ class FewPlaces:
             ordered = "ORDER BY version.schema DESC, version.subject"  # as the index has them: none is sorted
             self._by_schema = f"{start} {plan.state_index}{joined} WHERE version.schema IN ({as_list(few.schemas)}) AND {where} {ordered}"
 
-    def below(self, place: int, row_limit: int) -> Iterator[PlaceRange]:
-        """Yield ranges of places below a place, the highest ones first, until all were yielded or so many rows passed over."""
+    def below(self, place: int, row_limit: int) -> Iterator[PlaceBlock]:
+        """Yield the places below a place, the highest ones first, until all were yielded or so many rows passed over."""
         is_asked = bool(self._match or self._words)
         places, passed = self._list_places(place), 0
         size = ASKED if is_asked else BLOCK
         block = [*islice(places, size)]
         while passed < row_limit:
             following = [*islice(places, size)]
-            fitting = self._select(block)
             cost = len(block) * (ASKED_ROWS if is_asked else 1)
-            yield PlaceRange(iter([fitting] if fitting else ()), cost, block[-1] if following else 0)
+            yield PlaceBlock(self._select(block), cost, block[-1] if following else 0)
             if not following:
                 return
             block, passed = following, passed + cost

@@ -4,7 +4,6 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,10 +28,8 @@ FIELD_CHARACTERS = 100_000
 """Characters of names of a schema up to which a hit shows those that were asked for."""
 FACETS = 20
 """Values of one facet that are counted, the most frequent ones."""
-LOOKED = 1_000
-"""Versions that are looked at to count further ones once the page is full; past them more is said to be found."""
 COUNTED_ROWS = 1_000
-"""Rows of the index that are passed over to count further versions once the page is full; past them more is said to be found."""
+"""Rows of the index that are passed over to count further versions where the page is full; past them more is said to be found."""
 ROWS_LEARNING = 10_000
 """Versions that a search passes over while it is not known whether its caller may read few subjects or many."""
 _BUILDING = "the search index of this server is being built; try again in a few seconds"
@@ -153,23 +150,17 @@ def _collect(
 def _count(places: VersionPlaces, page: int, readable: ReadableSubjects) -> tuple[list[int], int]:
     """Return the highest readable places, and the place below which none was looked at; 0 where all were.
 
-    There are at most SEARCH_COUNTED of them. Once they fill a page, no more than about LOOKED versions and COUNTED_ROWS rows are looked at.
+    There are at most SEARCH_COUNTED of them. Once they fill a page, no more than about COUNTED_ROWS rows are passed over.
     """
     counted: list[int] = []
-    looked, passed, end = 0, 0, TOP
-    for chosen in places.below(TOP):
+    passed, end = 0, TOP
+    for block in places.below(TOP):
         if len(counted) > page and passed >= COUNTED_ROWS:
             return counted, end
-        for block in chosen.blocks:
-            if len(counted) > page and looked >= LOOKED:
-                return counted, end
-            fitting = readable.select(block)
-            if len(counted) + len(fitting) > SEARCH_COUNTED:
-                counted += fitting[: SEARCH_COUNTED - len(counted)]
-                return counted, counted[-1]
-            counted += fitting
-            looked, end = looked + len(block), block[-1]
-        passed, end = passed + chosen.rows, chosen.low
+        counted += readable.select(block.places)
+        if len(counted) > SEARCH_COUNTED:
+            return counted[:SEARCH_COUNTED], counted[SEARCH_COUNTED - 1]
+        passed, end = passed + block.rows, block.low
     return counted, end
 
 
@@ -177,12 +168,11 @@ def _read_page(places: VersionPlaces, below: int, count: int, readable: Readable
     """Return so many readable places below one, and the place below which none was looked at; 0 where all were, or they are enough."""
     page: list[int] = []
     end = below
-    for chosen in places.below(below):
-        for block in chosen.blocks:
-            page += readable.select(block)
-            if len(page) >= count:
-                return page[:count], 0
-        end = chosen.low
+    for block in places.below(below):
+        page += readable.select(block.places)
+        if len(page) >= count:
+            return page[:count], 0
+        end = block.low
     return page, end
 
 
@@ -216,17 +206,28 @@ def _count_facets(connection: sqlite3.Connection, places: Sequence[int], kinds: 
     """Count formats, contexts, origins, tags and owners of versions in some places, and the kinds of all hits."""
     schemas, subjects = [*map(schema_of, places)], [*map(subject_of, places)]
     yield from _most_frequent("kind", Counter({"subject": len(places)}) + Counter(kinds))
-    for facets, query, numbers in (
-        (("format", "owner"), "SELECT id, format, owner FROM schema WHERE id", schemas),
-        (("context", "origin"), "SELECT id, context, origin FROM subject WHERE id", subjects),
-        (("tag",), "SELECT schema, name FROM tag WHERE schema", schemas),
+    for facets, table, key, numbers in (
+        (("format", "owner"), "schema", "id", schemas),
+        (("context", "origin"), "subject", "id", subjects),
+        (("name",), "tag", "schema", schemas),
     ):
-        rows = connection.execute(f"{query} IN ({','.join(map(str, numbers))})").fetchall()
-        times = Counter(numbers)
-        if len(times) < len(numbers):  # subjects share a schema, which counts for each of them
-            rows = [row for row in rows for _ in range(times[row[0]])]
-        for column, facet in enumerate(facets, 1):
-            yield from _most_frequent(facet, Counter(map(itemgetter(column), rows)))
+        counts: dict[str, Counter[str]] = {facet: Counter() for facet in facets}
+        columns = ", ".join(facets)
+        for times, group in _group_by_times(numbers):
+            query = f"SELECT {columns}, count(*) FROM {table} WHERE {key} IN ({as_list(group)}) GROUP BY {columns}"  # noqa: S608 (numbers)
+            for *values, rows in connection.execute(query):
+                for facet, value in zip(facets, values, strict=True):
+                    counts[facet][value] += rows * times
+        for facet, values_there in counts.items():
+            yield from _most_frequent("tag" if table == "tag" else facet, values_there)
+
+
+def _group_by_times(numbers: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+    """Return numbers by how often they are there: subjects share a schema, which counts for each of them."""
+    groups: dict[int, list[int]] = {}
+    for number, times in Counter(numbers).items():
+        groups.setdefault(times, []).append(number)
+    return iter(groups.items())
 
 
 def _most_frequent(facet: str, values: Counter[str]) -> Iterator[FacetCount]:

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
-from treaty.web.index.few_places import ASKED_ROWS, BLOCK, FewPlaces, PlaceRange, condition_of, join_subject
+from treaty.web.index.few_places import ASKED_ROWS, BLOCK, FewPlaces, PlaceBlock, condition_of, join_subject
 from treaty.web.index.plans import SearchPlan, SubjectNames, WordCondition, count_versions
 from treaty.web.index.readable_subjects import ReadableSubjects
 from treaty.web.index.storage import PLACE, schema_of
@@ -37,19 +37,19 @@ class VersionPlaces:
             if not (isinstance(part, SubjectNames) and part.is_known)
         ]
         rows, column = f"version {plan.state_index} WHERE {plan.in_state} AND schema", "schema"
-        tables, begin, order = f"version {plan.state_index}", "version.schema BETWEEN :low AND :high", "version.schema"
+        tables, begin = f"version {plan.state_index}", "version.schema BETWEEN :low AND :high"
+        order = "version.schema DESC, version.subject"  # as the index has them
         if plan.match:
             rows, column = "posting WHERE posting MATCH :match AND rowid", "rowid"
-            tables, order = f"posting CROSS JOIN version {plan.state_index}", "posting.rowid"
+            tables, order = f"posting CROSS JOIN version {plan.state_index}", "posting.rowid DESC"
             begin = "posting MATCH :match AND posting.rowid BETWEEN :low AND :high AND version.schema = posting.rowid"
         where = " AND ".join((begin, plan.in_state, f"({PLACE}) < :below", *conditions))
         distinct = "" if plan.state == "live" else "DISTINCT"  # a schema may have been deleted from a subject twice
-        order = f"{order} DESC, version.subject" if not plan.match else f"{order} DESC"
         self._text = f"SELECT {distinct} {PLACE} FROM {tables}{join_subject(conditions)} WHERE {where} ORDER BY {order}"  # noqa: S608 (no text of a caller)
         self._bound = f"SELECT {column} FROM {rows} <= :high ORDER BY {column} DESC LIMIT 1 OFFSET :rows"  # noqa: S608 (no text of a caller)
 
-    def below(self, place: int) -> Iterator[PlaceRange]:
-        """Yield ranges of places below a place, the highest ones first, until all were yielded or `most` rows passed over."""
+    def below(self, place: int) -> Iterator[PlaceBlock]:
+        """Yield the places below a place, the highest ones first, until all were yielded or `most` rows passed over."""
         if self._few is not None:
             yield from self._few.below(place, self._most)
             return
@@ -58,10 +58,16 @@ class VersionPlaces:
             values = {**self._values, "below": place, "high": high, "rows": rows}
             bound = self._connection.execute(self._bound, values).fetchone()
             values["low"] = 0 if bound is None else bound[0]
-            yield PlaceRange(_read_blocks(self._connection.execute(self._text, values)), rows, values["low"] << 24)
+            rest = rows
+            for block in _read_blocks(self._connection.execute(self._text, values)):
+                yield PlaceBlock(block, len(block), block[-1])
+                rest, passed = rest - len(block), passed + len(block)
+                if passed >= self._most:
+                    return
+            yield PlaceBlock([], max(0, rest), values["low"] << 24)
             if bound is None:
                 return
-            high, rows, passed = values["low"] - 1, min(2 * rows, MOST_ROWS), passed + rows
+            high, rows, passed = values["low"] - 1, min(2 * rows, MOST_ROWS), passed + max(0, rest)
 
 
 def _choose_few(connection: sqlite3.Connection, plan: SearchPlan) -> SubjectNames | WordCondition | None:

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
-FORMAT = "6"
+FORMAT = "7"
 NEEDED = (3, 35, 0)
 """The first SQLite with all that is used: trigrams came with 3.34, RETURNING with 3.35."""
 _ODD = re.compile(r"[^\w.]|[\u0300-\u036f]")
@@ -41,8 +41,8 @@ CREATE TABLE IF NOT EXISTS tag (schema INTEGER NOT NULL, name TEXT NOT NULL, PRI
 CREATE TABLE IF NOT EXISTS version (
   schema INTEGER NOT NULL, subject INTEGER NOT NULL, number INTEGER NOT NULL, state TEXT NOT NULL, latest INTEGER NOT NULL,
   PRIMARY KEY (schema, subject, number, state)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS version_latest ON version (schema) WHERE latest = 1;
-CREATE INDEX IF NOT EXISTS version_soft ON version (schema) WHERE state = 'soft';
+CREATE INDEX IF NOT EXISTS version_latest ON version (schema DESC, subject) WHERE latest = 1;
+CREATE INDEX IF NOT EXISTS version_soft ON version (schema DESC, subject) WHERE state = 'soft';
 CREATE INDEX IF NOT EXISTS version_subject ON version (subject);
 CREATE INDEX IF NOT EXISTS version_latest_of ON version (subject) WHERE latest = 1;
 CREATE VIRTUAL TABLE IF NOT EXISTS posting USING fts5(
