@@ -1,11 +1,14 @@
-"""The templates, and how values are printed in them: times, sizes, links, names with characters that are not visible."""
+"""The templates, and how values are printed in them: times, sizes, links, names with characters that are not visible.
+
+What stands in each row of a list is printed by functions here: a macro of a template takes several times as long.
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote_plus, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -15,6 +18,10 @@ from treaty.web.pages.assets import static_path
 FOLDER = Path(__file__).parent / "templates"
 NAME_CHARACTERS = 200
 """Characters of a name that a list shows; the rest is behind an ellipsis."""
+FORMATS: Mapping[str, str] = {"AVRO": "Avro", "JSON": "JSON Schema", "PROTOBUF": "Protobuf"}
+"""Words for formats that have a colour of their own."""
+_PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
+"""Texts that stand in an address as they are."""
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
@@ -62,16 +69,41 @@ def print_time(milliseconds: int) -> Markup:
     """Return a time in UTC; the script of the pages turns it into the reader's own zone."""
     if not 0 < milliseconds < 253_402_300_800_000:
         return Markup('<span class="quiet">unknown</span>')
-    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
-    return Markup('<time datetime="{}">{} UTC</time>').format(
-        moment.isoformat(timespec="seconds"), moment.strftime("%Y-%m-%d %H:%M")
-    )
+    moment = datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds")
+    return Markup(f'<time datetime="{moment}">{moment[:10]} {moment[11:16]} UTC</time>')  # noqa: S704 (digits)
 
 
 def link_to(page: str, **members: object) -> str:
     """Return the address of a page with members of its query; None and "" are left out."""
-    pairs = [(name.rstrip("_"), str(value)) for name, value in members.items() if value is not None and value != ""]
-    return f"{page}?{urlencode(pairs, errors='surrogatepass')}" if pairs else page
+    pairs = [
+        f"{name.rstrip('_')}={_quote(str(value))}"
+        for name, value in members.items()
+        if value is not None and value != ""
+    ]
+    return f"{page}?{'&'.join(pairs)}" if pairs else page
+
+
+def _quote(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else quote_plus(text, errors="surrogatepass")
+
+
+def subject_link(name: str, limit: int = 120) -> Markup:
+    """Return a link to the page of a subject."""
+    address = escape(link_to("subject", name=name))
+    return Markup(f'<a href="{address}" class="subject-name"><bdi>{short_name(name, limit)}</bdi></a>')  # noqa: S704 (escaped)
+
+
+def version_link(subject: str, number: int) -> Markup:
+    """Return a link to the page of a version."""
+    address = escape(link_to("schema", subject=subject, version=number))
+    return Markup(f'<a href="{address}">{number:d}</a>')  # noqa: S704 (escaped)
+
+
+def format_badge(name: str) -> Markup:
+    """Return a mark that says a format."""
+    words = FORMATS.get(name)
+    kind, shown = (name.lower(), words) if words else ("other", short_name(name, 30))
+    return Markup(f'<span class="badge format {kind}">{shown}</span>')  # noqa: S704 (escaped)
 
 
 def link_to_use(kind: str, name: str) -> str:
@@ -124,5 +156,13 @@ def environment() -> Environment:
         "count": print_count,
         "unseen": show_unseen,
     }
-    templates.globals |= {"link": link_to, "static": static_path, "plural": plural, "classes": join_classes}
+    templates.globals |= {
+        "link": link_to,
+        "static": static_path,
+        "plural": plural,
+        "classes": join_classes,
+        "subject_link": subject_link,
+        "version_link": version_link,
+        "format_badge": format_badge,
+    }
     return templates
