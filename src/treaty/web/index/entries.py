@@ -1,7 +1,8 @@
 """What the index keeps of one schema: its tokens, the names of its fields, its tags, and its owner."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 from treaty.core.handlers.drafts.schemas import resolve_schema
 from treaty.core.large_texts import LargeTextError
@@ -16,17 +17,16 @@ OWNER = "owner"
 """The property of the metadata that says who owns a schema."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedSchema:
+class IndexedSchema(NamedTuple):
     """What the index keeps of a schema."""
 
     format: str
     owner: str
     tokens: str
     """Tokens of the full-text index, with spaces between them."""
-    names: frozenset[str]
+    names: AbstractSet[str]
     """Names and paths of fields, as tokens."""
-    tags: frozenset[str]
+    tags: AbstractSet[str]
     """Tags inside the text and of the metadata, as they are written."""
 
     @property
@@ -44,7 +44,7 @@ def as_indexed(row: Schema, contents: SchemaContents) -> IndexedSchema:
         tokens += _property_tokens(row.metadata)
     tokens += (format_token(row.format), doc_tokens(contents.words))
     owner = "" if row.metadata is None else _owner_of(row.metadata)
-    return IndexedSchema(row.format, owner, " ".join(tokens), frozenset(names), frozenset(tags))
+    return IndexedSchema(row.format, owner, " ".join(tokens), names, tags)
 
 
 def text_to_read(view: View, context: str, row: Schema) -> ResolvedSchema | None:

@@ -5,7 +5,6 @@ Avro and JSON Schema are read as JSON alone; other formats by their own parser, 
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,7 +44,7 @@ class SchemaContents:
 
     def put_field(self, path: str, types: tuple[str, ...]) -> bool:
         """Put a field; returns whether it was put: not one with too long a path, nor one past the characters of all."""
-        size = len(path) * (1 + len(types)) + sum(map(len, types))
+        size = 2 * len(path) + len(types[0]) if len(types) == 1 else len(path) * (1 + len(types)) + sum(map(len, types))
         if len(path) > PATH_CHARACTERS or self.characters + size > PATHS_CHARACTERS:
             return False
         self.characters += size
@@ -55,7 +54,10 @@ class SchemaContents:
     @property
     def words(self) -> list[str]:
         """The words of the documentation."""
-        return _WORDS.findall(" ".join(self.docs))
+        text = " ".join(self.docs)
+        if text.replace(" ", "").isalnum():  # as most is
+            return text.split()
+        return _WORDS.findall(text)
 
     def note(self, node: dict[str, Json]) -> None:
         """Take tags and documentation of a part."""
@@ -75,8 +77,10 @@ def extract(schema: ResolvedSchema) -> SchemaContents:
             value = read_plain(schema.text)
         except (ValueError, RecursionError):
             return contents
-        with suppress(StepsError):  # what was found up to there is searched
+        try:
             walk(schema.format, value, contents, StepBudget(EXTRACTION_STEPS, "EXTRACTION_STEPS"))
+        except StepsError:
+            return contents  # what was found up to there is searched
     else:
         _list_elements(schema, contents)
     return contents

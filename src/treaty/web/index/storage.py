@@ -15,6 +15,7 @@
 import re
 import sqlite3
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,6 +23,8 @@ FORMAT = "7"
 NEEDED = (3, 35, 0)
 """The first SQLite with all that is used: trigrams came with 3.34, RETURNING with 3.35."""
 _ODD = re.compile(r"[^\w.]|[\u0300-\u036f]")
+PAIRS = 4_096
+"""Pairs of characters whose tokens are remembered: names of subjects have few different ones."""
 SEGMENTS = 16
 """Pieces of a full-text index that SQLite lets stand side by side before it merges them: twice as fast to write as with 4, and as fast to search."""
 FULL_TEXT = ("posting", "part_like", "subject_like", "subject_pair")
@@ -156,7 +159,7 @@ def field_tokens(fields: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[list[st
     names: set[str] = set()
     kinds: dict[str, str] = {}
     for path, types in fields:
-        name = as_token(path)
+        name = path.lower() if path.isascii() and path.isidentifier() else as_token(path)  # as most are
         names.add(name)
         last = name.rpartition(".")[2] if "." in name else ""
         if last:
@@ -175,16 +178,23 @@ def field_tokens(fields: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[list[st
 
 def pair_token(text: str) -> str:
     """Return the token of one or two characters of a name. As LIKE does, it takes A-Z for a-z."""
-    return "_".join(f"{ord(character):x}" for character in _lower_ascii(text))
+    return _pair_token(_lower_ascii(text))
 
 
 def pair_tokens(name: str) -> str:
     """Return the tokens of all characters of a name, and of all pairs of neighbours, with spaces between them."""
     letters = _lower_ascii(name)
-    return " ".join(map(pair_token, {*letters, *map("".join, pairwise(letters))}))
+    return " ".join(map(_pair_token, {*letters, *map("".join, pairwise(letters))}))
+
+
+@lru_cache(PAIRS)
+def _pair_token(letters: str) -> str:
+    return "_".join([f"{ord(character):x}" for character in letters])
 
 
 def _lower_ascii(text: str) -> str:
+    if text.isascii():
+        return text.lower()
     return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
