@@ -1,7 +1,8 @@
 """Pages over many schemas: CPU and bytes of the first page of each kind and of ten pages each, against few schemas.
 
 Also searches, what pages and index cost the rest, and how fast the index was built. The log is that of `world`;
-``TREATY_SCHEMAS`` takes another count. A server whose pages and search are switched off is the baseline of hot reads and of memory.
+``TREATY_SCHEMAS`` takes another count. A server whose pages and search are switched off, and
+that was asked for the same by its API, is the baseline of hot reads and of memory.
 """
 
 import json
@@ -18,7 +19,7 @@ from benchmarks.load import Server, ask, request, treaty
 from benchmarks.million import COUNT
 from benchmarks.row import Row, against
 from benchmarks.search import list_searches
-from benchmarks.world import copy_world
+from benchmarks.world import VERSIONS, copy_world
 
 FEW = 1_000
 REPEATED = 40
@@ -148,9 +149,11 @@ def list_costs_beside(path: Path) -> Iterator[Row]:
     costs: dict[bool, list[float]] = {True: [], False: []}
     with treaty(f"sqlite://{path}") as on, treaty(f"sqlite://{path}", *OFF) as off:
         wait_for_index(on)
-        for address in addresses(list_names(on)[0]).values():
+        subjects = list_names(on)
+        for address in addresses(subjects[0]).values():
             ask(on.port, request("GET", f"/ui/{address}"))
-        list_names(off)
+        for address in list_api_addresses(list_names(off)[0], COUNT):
+            ask(off.port, request("GET", address))
         for turn in range(2 * TURNS):
             server = (on, off)[turn % 2]
             costs[server is on].append(read_hot(server))
@@ -160,6 +163,14 @@ def list_costs_beside(path: Path) -> Iterator[Row]:
     for words, size in with_pages.items():
         name = f"memory {words} with pages and index, {COUNT:,} schemas, against without"
         yield against(name, size, without[words], unit="MB", goal=1.3 if words in LIMITED_MEMORY else None)
+
+
+def list_api_addresses(subject: str, highest_id: int) -> list[str]:
+    """Return addresses of the API that read what the pages of `addresses` read: what a server maps of its state file depends on that."""
+    name = quote(subject, safe="")
+    versions = [f"/subjects/{name}/versions/{number}" for number in range(1, VERSIONS + 1)]
+    latest = [f"/schemas/ids/{highest_id - number}/versions" for number in range(REPEATED)]
+    return ["/schemas?latestOnly=true&limit=200", *versions, *latest]
 
 
 LIMITED_MEMORY = ("of its own", "in all")
