@@ -145,6 +145,29 @@ def test_lists_are_paged_by_the_server(tell: Tell) -> None:
     tell(story)
 
 
+def test_a_subject_shows_its_own_versions_deleted_ones_among_them_and_an_alias_those_of_another(tell: Tell) -> None:
+    async def story(browser: PageBrowser) -> None:
+        await fill(browser)
+        await browser.post("/subjects/old/versions", {"schema": '"string"'})
+        await browser.post("/subjects/old/versions", {"schema": '"bytes"'})
+        assert (await browser.http.delete("/subjects/flights-value/versions/2")).status_code == 200
+        page = await browser.see("subject?name=flights-value")
+        assert "flights-value Avro PII Latest schema" in page.text  # the tags of the latest live version
+        assert "2 versions, 1 of them deleted" in page.text
+        assert [link for link in page.links if link.startswith("schema?")] == [
+            "schema?subject=flights-value&version=1",
+            "schema?subject=flights-value&version=2",
+            "schema?subject=flights-value&version=1",
+            "schema?subject=money&version=1",
+        ]
+        assert (await browser.http.put("/config/old", json={"alias": "flights-value"})).status_code == 200
+        alias = await browser.see("subject?name=old")
+        assert "This name is an alias of flights-value" in alias.text
+        assert [link for link in alias.links if link.startswith("schema?subject=old")] == []
+
+    tell(story)
+
+
 def test_what_is_not_there_says_so_and_what_would_be_allowed(tell: Tell) -> None:
     async def story(browser: PageBrowser) -> None:
         await browser.register("a", '"string"')

@@ -1,11 +1,12 @@
 """A subject: its versions, the policy in force and where it comes from, topics, sources, references both ways."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from treaty.core.answers import Config, VersionFound
 from treaty.core.messages.associations import ListAssociations, OfSubject
-from treaty.core.messages.groups import GetHistory, GetSubject
+from treaty.core.messages.groups import AdmittedVersion, GetHistory, GetSubject
 from treaty.core.messages.metastore import ListSources
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.policy import Level, in_words
@@ -39,9 +40,10 @@ async def show_subject(request: PageRequest) -> WebPage:
     listed = await request.ask(ListVersions(subject, visible="all"))
     before = request.number("before", 0)
     numbers = [one for one in reversed(listed.numbers) if not before or one < before]
-    rows = [await request.ask(GetVersion(subject, one, deleted=True, find_tags=("*",))) for one in numbers[:ROWS]]
+    history = await _read_history(request, subject, len(listed.numbers))
+    rows = await _list_rows(request, subject, numbers[:ROWS], history)
+    policies = {one.version.number: _policy_words(one.policy) for one in history if one.policy}
     group = await request.ask_or_none(GetSubject(subject), Refusal)
-    policies = await _list_policies(request, subject, len(listed.numbers))
     latest = next((one for one in rows if not one.deleted), rows[0] if rows else None)
     values = {
         "subject": subject,
@@ -71,14 +73,31 @@ async def show_subject(request: PageRequest) -> WebPage:
     return WebPage("subject.html", str(subject), values, "subjects")
 
 
-async def _list_policies(request: PageRequest, subject: Subject, count: int) -> dict[int, str]:
-    """Return the policies under which the live versions were admitted, in words, by number; of short histories alone."""
-    if count > HISTORY:
-        return {}
-    history = await request.ask_or_none(GetHistory(subject), Refusal)
-    return {
-        one.version.number: _policy_words(one.policy) for one in (history.versions if history else ()) if one.policy
-    }
+async def _read_history(request: PageRequest, subject: Subject, count: int) -> tuple[AdmittedVersion, ...]:
+    """Return the live versions with the policies under which they were admitted; of short histories alone."""
+    history = await request.ask_or_none(GetHistory(subject), Refusal) if count <= HISTORY else None
+    return history.versions if history else ()
+
+
+async def _list_rows(
+    request: PageRequest, subject: Subject, numbers: Sequence[int], history: Sequence[AdmittedVersion]
+) -> list[VersionFound]:
+    """Return versions by their numbers; the first one that is not deleted, else the first one, has its tags.
+
+    Those of the history are not asked for again. The subject may be an alias of another one, whose versions are shown.
+    """
+    known = {one.version.number: one.version for one in history}
+    newest = next((number for number in numbers if number in known), numbers[0] if numbers else 0)
+    rows: list[VersionFound] = []
+    for number in numbers:
+        tags = ("*",) if number == newest else ()
+        version = None if tags else known.get(number)
+        if version is None:
+            version = await request.ask(GetVersion(subject, number, deleted=True, find_tags=tags))
+        if version.subject != str(subject):
+            known = {}
+        rows.append(version)
+    return rows
 
 
 def _policy_words(policy: PolicyValue) -> str:

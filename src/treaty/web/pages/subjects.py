@@ -13,7 +13,7 @@ from treaty.formats.registry import find_formats
 from treaty.web.pages.page import ROWS, PageError, PageMoved, PageRequest, WebPage
 from treaty.web.pages.templates import link_to
 
-LOOKED_AT = 150
+LOOKED_AT = 100
 """Subjects that one page looks through for a filter that the list of names does not answer."""
 ORIGINS: Mapping[str, str] = {
     "confluent": "Confluent",
