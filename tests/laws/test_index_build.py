@@ -2,6 +2,7 @@
 
 import random
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from treaty.core.state.state_tables import SCHEMA
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.web.index.build import build_index
-from treaty.web.index.plans import LIKE
+from treaty.web.index.plans import like
 from treaty.web.index.storage import open_for_writing
 from treaty.web.index.update import ChangedSubjects, IndexUpdate
 
@@ -172,7 +173,8 @@ def test_subjects_go_from_an_index_that_was_built_of_newer_rows_than_the_segment
 
 def test_parts_of_names_are_looked_up_by_their_trigrams(tmp_path: Path) -> None:
     with closing(open_for_writing(tmp_path / "index")) as connection:
-        for table in ("subject_like", "part_like"):
-            query = f"EXPLAIN QUERY PLAN SELECT rowid FROM {table} WHERE {LIKE}"
-            plan = connection.execute(query, ("%value%", "%value%")).fetchone()[3]
+        for table, part in product(("subject_like", "part_like"), ("*value*", "*a_value%*")):
+            condition, values = like(part)
+            query = f"EXPLAIN QUERY PLAN SELECT rowid FROM {table} WHERE {condition}"
+            plan = connection.execute(query, values).fetchone()[3]
             assert not plan.endswith("INDEX 0:"), plan

@@ -44,6 +44,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "arrow.decode:_READERS",
         "wire.confluent.headers:negotiate",
         "light_dataclass:_params",
+        "web.index.storage:_pair_token",
     ),
     "the key is the digest of a text and of what its references mean; answers that the clock decided are not kept": (
         "formats.engine:FormatEngine.cache",

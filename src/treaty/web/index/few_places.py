@@ -72,11 +72,13 @@ class FewPlaces:
         self._connection = connection
         self._readable = readable
         self._match = " AND ".join(plan.match)
-        others = [part for part in plan.parts if part is not few]
-        self._words = [part for part in others if isinstance(part, WordCondition) and part.schemas is None]
+        other_parts = [part for part in plan.parts if part is not few]
+        self._words = [part for part in other_parts if isinstance(part, WordCondition) and part.schemas is None]
         self._values: dict[str, Any] = {}
         conditions = [
-            condition_of(part, number, self._values) for number, part in enumerate(others) if part not in self._words
+            condition_of(part, number, self._values)
+            for number, part in enumerate(other_parts)
+            if part not in self._words
         ]
         where = " AND ".join((plan.in_state, f"({PLACE}) < :below", *conditions))
         names = few if isinstance(few, SubjectNames) else few.names

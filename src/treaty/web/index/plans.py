@@ -232,7 +232,7 @@ def _list_subjects(connection: sqlite3.Connection, column: str, value: str) -> S
 
 def _find_subjects(connection: sqlite3.Connection, value: str) -> SubjectNames:
     """Return the subjects with a part of a name; pairs of characters lead to one too short for trigrams."""
-    condition, values = _like(f"*{value}*")
+    condition, values = like(f"*{value}*")
     numbers: tuple[int, ...] | None = None
     if len(value) < TRIGRAM and "*" not in value:
         numbers = _few(connection.execute(PAIRED, (f'"{pair_token(value)}"', FEW + 1)), FEW)
@@ -258,7 +258,7 @@ def find_parts(
     if plan.readable is not None:
         return _find_parts_of(connection, plan, plan.readable, token)
     plain = token.replace("*", "")
-    condition, likes = _like(token)
+    condition, likes = like(token)
     query, values = f"SELECT name FROM part_like WHERE {condition} LIMIT ?", (*likes, PARTS_SCANNED)  # noqa: S608 (no text of a caller)
     is_short = max(map(len, token.split("*"))) < TRIGRAM
     if is_short:  # too short for trigrams
@@ -310,7 +310,7 @@ def _has_pieces(name: str, pieces: Sequence[str]) -> bool:
     return name.startswith(first) and name.endswith(last) and at <= len(name) - len(last)
 
 
-def _like(pattern: str) -> tuple[str, tuple[str, ...]]:
+def like(pattern: str) -> tuple[str, tuple[str, ...]]:
     """Return the condition of names that a pattern with ``*`` fits, with its values.
 
     Trigrams are looked up without ESCAPE alone, by a pattern that fits some more where characters of LIKE are in it.

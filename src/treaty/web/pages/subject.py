@@ -86,16 +86,16 @@ async def _list_rows(
 
     Those of the history are not asked for again. The subject may be an alias of another one, whose versions are shown.
     """
-    known = {one.version.number: one.version for one in history}
-    newest = next((number for number in numbers if number in known), numbers[0] if numbers else 0)
+    known_versions = {one.version.number: one.version for one in history}
+    newest = next((number for number in numbers if number in known_versions), numbers[0] if numbers else 0)
     rows: list[VersionFound] = []
     for number in numbers:
         tags = ("*",) if number == newest else ()
-        version = None if tags else known.get(number)
+        version = None if tags else known_versions.get(number)
         if version is None:
             version = await request.ask(GetVersion(subject, number, deleted=True, find_tags=tags))
         if version.subject != str(subject):
-            known = {}
+            known_versions = {}
         rows.append(version)
     return rows
 

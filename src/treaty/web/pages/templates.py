@@ -1,6 +1,6 @@
 """The templates, and how values are printed in them: times, sizes, links, names with characters that are not visible.
 
-What stands in each row of a list is printed by functions here: a macro of a template takes several times as long.
+Each row of a list is printed by functions here: a macro of a template takes several times as long.
 """
 
 import re
@@ -21,7 +21,7 @@ NAME_CHARACTERS = 200
 FORMATS: Mapping[str, str] = {"AVRO": "Avro", "JSON": "JSON Schema", "PROTOBUF": "Protobuf"}
 """Words for formats that have a colour of their own."""
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
-"""Texts that stand in an address as they are."""
+"""Texts that need no quoting in an address."""
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
@@ -102,8 +102,8 @@ def version_link(subject: str, number: int) -> Markup:
 def format_badge(name: str) -> Markup:
     """Return a mark that says a format."""
     words = FORMATS.get(name)
-    kind, shown = (name.lower(), words) if words else ("other", short_name(name, 30))
-    return Markup(f'<span class="badge format {kind}">{shown}</span>')  # noqa: S704 (escaped)
+    kind, text = (name.lower(), words) if words else ("other", short_name(name, 30))
+    return Markup(f'<span class="badge format {kind}">{text}</span>')  # noqa: S704 (escaped)
 
 
 def link_to_use(kind: str, name: str) -> str:
