@@ -30,7 +30,7 @@ from treaty.core.messages.plans import (
 from treaty.core.refusals import NotFound, RegistryError
 from treaty.core.registry import Exchange, run_exchange
 from treaty.core.sources import Source
-from treaty.metastore import Metastore
+from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.execution.planner import PlannedQuery, answer_job
 from treaty.metastore.execution.results import InvalidStatementError
 from treaty.metastore.sql.statements import CreateSourceStatement
@@ -241,3 +241,23 @@ def test_r5_a_planner_that_is_killed_leaves_a_source_with_its_plan_or_none(
         assert written.query is not None
         assert [one.source for one in written.query.plan.reads] == ["flights"]
         assert before in {None, written}
+
+
+def test_a_stream_without_the_key_of_what_it_reads_says_how_to_keep_it(
+    registry: Connection, planner: StatementPlanner
+) -> None:
+    metastore = Metastore(registry.registry, planning=PlanningOptions(planner))
+    metastore.run(
+        "CREATE STREAM `lost bags` (id BIGINT KEY, `to` STRING) WITH (KAFKA_TOPIC = 'bags', VALUE_FORMAT = 'AVRO')"
+    )
+    note = "its records have no key, and id is the key of lost bags: (id BIGINT KEY) before AS keeps it"
+    noted = {
+        statement: note in metastore.run_one(statement, dry_run=True).warnings
+        for statement in (
+            "CREATE STREAM far AS SELECT id, `to` FROM STREAM `lost bags`",
+            "CREATE STREAM far WITH (SINK = 'delta') AS SELECT id, `to` FROM STREAM `lost bags`",
+            "CREATE STREAM far (id BIGINT KEY) AS SELECT id, `to` FROM STREAM `lost bags`",
+            "CREATE STREAM far AS SELECT id + 1 AS other FROM STREAM `lost bags`",
+        )
+    }
+    assert [*noted.values()] == [True, False, False, False]

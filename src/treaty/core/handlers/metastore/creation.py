@@ -15,7 +15,11 @@ from treaty.core.handlers.metastore.pins import refuse_dead_pin, register_parts
 from treaty.core.handlers.metastore.places.sinks import refuse_unfit_place
 from treaty.core.handlers.metastore.places.topics import KAFKA, expired_rows, refuse_reserved_topic, topic_with
 from treaty.core.handlers.metastore.reads import refuse_unfit_reads
-from treaty.core.handlers.metastore.replacement import refuse_read_columns, refuse_unlike_source
+from treaty.core.handlers.metastore.replacement import (
+    describe_column_changes,
+    refuse_read_columns,
+    refuse_unlike_source,
+)
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
 from treaty.core.messages.assessments import ChangeAssessment
 from treaty.core.messages.metastore import (
@@ -78,7 +82,8 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
     if stage.rows:
         stage.put(expired_rows(view, command.time))
     answer = describe_stored(source, created=stored is None, replaced=stored is not None and not same, also=also)
-    answer = replace(answer, statement=digest_creation(defined), notes=describe_followers(along))
+    changed = () if stored is None or same else describe_column_changes(stored, source)
+    answer = replace(answer, statement=digest_creation(defined), notes=(*changed, *describe_followers(along)))
     return Decision(() if request.dry_run else stage.rows, answer)
 
 

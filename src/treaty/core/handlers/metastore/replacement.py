@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from treaty.core import limits
 from treaty.core.access.rights import Access
 from treaty.core.column_types import ColumnTypeError, parse_column_type
 from treaty.core.column_types.leaf_paths import find_lost_leaf, parse_path, print_path
@@ -15,8 +16,28 @@ from treaty.core.state.metastore.keys import SourceKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.view import View
 
+KEY = "key"
+"""The role of a column of the key."""
 CHECKPOINT_ROOT = "CHECKPOINT_ROOT"
 """The property that names the folder of the checkpoints of a query."""
+
+
+def describe_column_changes(stored: Source, source: Source) -> tuple[str, ...]:
+    """Return what becomes of the columns and the key of a source that is replaced, in words; a sentence for each of the two, or none."""
+    before, after = ({key_of_name(column.name): column for column in one.columns} for one in (stored, source))
+    changes = [f"{before[key].name} is gone" for key in before if key not in after]
+    changes += [f"{column.name} {column.type} is new" for key, column in after.items() if key not in before]
+    changes += [
+        f"{column.name} is {column.type}, and was {before[key].type}"
+        for key, column in after.items()
+        if key in before and before[key].type != column.type
+    ]
+    more = f"; and {len(changes) - limits.CHANGE_REASONS} more" if len(changes) > limits.CHANGE_REASONS else ""
+    notes = [f"columns: {'; '.join(changes[: limits.CHANGE_REASONS])}{more}"] if changes else []
+    keys = [", ".join(column.name for column in one.columns if column.role == KEY) for one in (stored, source)]
+    if keys[0].lower() != keys[1].lower():
+        notes.append(f"key of the records: {keys[1] or 'none'}, and was {keys[0] or 'none'}")
+    return tuple(notes)
 
 
 def refuse_unlike_source(view: View, key: SourceKey, stored: Source, source: Source) -> None:

@@ -5,9 +5,11 @@ from dataclasses import replace
 from typing import Protocol
 
 from treaty.core.column_types import lower_name, parse_column_type, print_column_type
+from treaty.core.column_types.tokens import print_name
 from treaty.core.refusals import Invalid, Unavailable
 from treaty.core.registry import Exchange
 from treaty.core.sources import SourceColumn
+from treaty.metastore.definitions import connector_of
 from treaty.metastore.execution.planner import PlannedQuery
 from treaty.metastore.execution.results import InvalidStatementError
 from treaty.metastore.sql.diagnostics import LineIndex, SqlDiagnostic
@@ -58,7 +60,25 @@ class StatementPlanner:
         there = (yield from find_columns(statement.name)) if statement.or_replace else None
         if there is not None:
             columns = _loosen_new(columns, there)
-        return PlannedQuery(replace(planned.plan, reads=reads), columns, planned.notes)
+        notes = (*planned.notes, *_note_lost_key(statement, sources, columns))
+        return PlannedQuery(replace(planned.plan, reads=reads), columns, notes)
+
+
+def _note_lost_key(
+    statement: CreateSourceStatement, sources: Sequence[ReadableSource], columns: Sequence[HeadColumn]
+) -> tuple[str, ...]:
+    """A note on a stream in Kafka without a key whose columns have the key of what it reads: ksqlDB would keep that key."""
+    in_kafka = statement.property("SINK", connector_of(statement)) == "kafka"
+    if statement.kind == "TABLE" or not in_kafka or any(column.role == "key" for column in columns):
+        return ()
+    types = {lower_name(column.name): (print_name(column.name), print_column_type(column.type)) for column in columns}
+    for source in sources:
+        keys = [lower_name(column.name) for column in source.columns if column.role == "key"]
+        if keys and all(key in types for key in keys):
+            names = " and ".join(types[key][0] for key in keys)
+            head = ", ".join(f"{' '.join(types[key])} KEY" for key in keys)
+            return (f"its records have no key, and {names} is the key of {source.name}: ({head}) before AS keeps it",)
+    return ()
 
 
 def _query_of(statement: CreateSourceStatement, sources: tuple[ReadableSource, ...]) -> QueryBody:

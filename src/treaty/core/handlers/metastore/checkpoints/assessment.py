@@ -7,7 +7,7 @@ from treaty.core import limits
 from treaty.core.command import Command
 from treaty.core.handlers.metastore.checkpoints.followers import describe_followers, follow_exchange
 from treaty.core.handlers.metastore.checkpoints.incarnations import WAYS, compare_queries, replaced_query
-from treaty.core.handlers.metastore.replacement import list_lost_columns
+from treaty.core.handlers.metastore.replacement import describe_column_changes, list_lost_columns
 from treaty.core.messages.assessments import ChangeAssessment
 from treaty.core.messages.metastore import CreateSource
 from treaty.core.refusals import Refusal
@@ -30,6 +30,8 @@ def assess_change(
         return ChangeAssessment("same")
     if assessment.kind == "same":
         assessment = ChangeAssessment("compatible", ("the query stays, and other parts of the definition change",))
+    columns = describe_column_changes(stored, source)
+    assessment = replace(assessment, reasons=(*assessment.reasons, *columns)[: limits.CHANGE_REASONS])
     stops = assessment.kind in {"source change", "stateful change"}
     try:
         replaced_query(view, command, key, stored, source)
