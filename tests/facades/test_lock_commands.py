@@ -81,6 +81,7 @@ def test_the_lock_is_a_stable_text_and_the_files_are_compiled_against_it(run: Ru
     guid = text.partition('guid = "')[2].partition('"')[0]
     assert text == LOCK.replace("GUID", guid)
     assert "is up to date" in run("lock", str(folder), "--check").output
+    assert "is up to date" in run("lock", str(folder)).output
     assert folder.joinpath("treaty.lock").read_text("utf-8") == text
     assert run("compile", str(folder), "--no-bodies").output == "3 objects, 0 problems.\n"
     compiled = json.loads(run("compile", str(folder), "--no-bodies", "--json").stdout)
@@ -89,6 +90,20 @@ def test_the_lock_is_a_stable_text_and_the_files_are_compiled_against_it(run: Ru
         "stops": ["at airport", "n INT"],
         "late": [],
     }
+
+
+def test_a_lock_that_is_written_is_not_called_up_to_date(run: Run, folder: Path) -> None:
+    """Also where it has nothing in it, or only its text was another one."""
+    for name in ("copy", "late", "stops"):
+        folder.joinpath(f"{name}.sql").unlink()
+    folder.joinpath("t.sql").write_text("CREATE TYPE t AS INT", "utf-8")
+    run("sql", "-e", "CREATE TYPE other AS INT")
+    assert "treaty.lock is written: 0 objects." in run("lock", str(folder)).output
+    assert "treaty.lock is up to date: 0 objects." in run("lock", str(folder)).output
+    file = folder / "treaty.lock"
+    file.write_text(file.read_text("utf-8") + "# mine\n", "utf-8")
+    assert "is up to date" in run("lock", str(folder), "--check").output
+    assert "treaty.lock is written: 0 objects." in run("lock", str(folder)).output
 
 
 def test_what_has_moved_is_named(run: Run, folder: Path, tmp_path: Path) -> None:

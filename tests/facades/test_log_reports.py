@@ -47,6 +47,17 @@ STORIES: dict[str, tuple[list[Step], list[str]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("sequence", [0, 6])
+def test_a_log_that_a_project_was_applied_to_is_not_called_empty(
+    ready: Status, caplog: pytest.LogCaptureFixture, sequence: int
+) -> None:
+    with caplog.at_level(logging.INFO, "treaty.node"):
+        LogReporter().report(replace(ready, first_sequence=0, sequence=sequence))
+    (record,) = caplog.records
+    assert ("nothing is registered" in record.getMessage()) is (not sequence)
+    assert ("was empty before this start" in record.getMessage()) is bool(sequence)
+
+
 @pytest.mark.parametrize("name", STORIES)
 def test_each_change_of_state_is_one_line(name: str, ready: Status, caplog: pytest.LogCaptureFixture) -> None:
     steps, lines = STORIES[name]
@@ -69,7 +80,7 @@ def test_each_change_of_state_is_one_line(name: str, ready: Status, caplog: pyte
         (
             [
                 {"first_sequence": -1, "sequence": 0},
-                {"first_sequence": 0, "sequence": 7},
+                {"first_sequence": 0, "sequence": 0},
                 {"first_sequence": 0, "sequence": 8},
             ],
             1,

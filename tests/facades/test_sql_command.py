@@ -1,6 +1,7 @@
 """`treaty sql` as a person uses it, on a file and over HTTP."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from click.testing import CliRunner, Result
 
 from tests.behaviours.served import served
 from treaty.cli.main import group
+from treaty.cli.metastore.result_printer import say_result
+from treaty.wire.statements import StatementResultBody
 
 Run = Callable[..., Result]
 CREATE = "CREATE STREAM ${n} (id BIGINT KEY, carrier STRING) WITH (KAFKA_TOPIC = '${n}', VALUE_FORMAT = 'AVRO', BAD_ROWS = true)"
@@ -50,6 +53,37 @@ def test_errors_show_their_line_with_a_caret(run: Run) -> None:
     listed = json.loads(run("-e", "SHO x", "--json", code=1).stdout)["error"]["diagnostics"]
     assert [one["code"] for one in listed] == ["STATEMENT_UNKNOWN"]
     assert "There is no stream or table x" in run("-e", "DROP STREAM x", code=1).output
+
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+def test_times_are_for_people_and_numbers_in_json(run: Run) -> None:
+    run("-e", CREATE.replace("${n}", "f"))
+    run("-e", "CREATE STREAM gone (created BIGINT) WITH (KAFKA_TOPIC = 'g', VALUE_FORMAT = 'AVRO'); DROP STREAM gone")
+    run("-e", "CREATE TYPE t AS INT")
+    for text in ("SHOW DROPPED", "SELECT name, created FROM treaty.sources", "SELECT created FROM treaty.types"):
+        (result,) = json.loads(run("-e", text, "--json").stdout)
+        place = next(place for place, name in enumerate(result["columns"]) if name in {"time", "created"})
+        assert all(isinstance(row[place], int) for row in result["rows"])
+        shown = run("-e", text).stdout
+        assert len(TIME.findall(shown)) == len(result["rows"])
+        assert not any(str(row[place]) in shown for row in result["rows"])
+
+
+def test_columns_of_rows_are_no_times(capsys: pytest.CaptureFixture[str]) -> None:
+    for text, shown in (
+        ("SELECT * FROM TABLE t", "7"),
+        ("SELECT created FROM treaty.types", "1970-01-01T00:00:00.007Z"),
+    ):
+        say_result(StatementResultBody(text, "SELECT", columns=["created"], rows=[[7]]))
+        assert capsys.readouterr().out.split() == ["created", shown]
+
+
+def test_a_drop_of_what_is_not_there_says_it_once(run: Run) -> None:
+    assert run("-e", "DROP STREAM IF EXISTS x").output.count("x does not exist") == 1
+    assert "There is no" not in run("-e", "DROP STREAM IF EXISTS x").output
+    assert run("-e", "DROP TYPE IF EXISTS x").stdout == "Type x does not exist\n"
 
 
 def test_a_script_that_fails_on_the_way_is_one_document_of_json(run: Run) -> None:

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from treaty.cli.main import group
+from treaty.cli.metastore import wait_notice
 from treaty.spark.sql_tests.differences import list_differences
 from treaty.spark.sql_tests.execution import CaseResult, CaseRunner
 from treaty.spark.sql_tests.files import InvalidCaseError, read_folder, read_test
@@ -126,13 +127,14 @@ def test_rows_are_compared_by_row_and_column(
 
 @pytest.mark.jvm
 @pytest.mark.usefixtures("spark")
-def test_the_command_says_what_differs(tmp_path: Path) -> None:
+def test_the_command_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wait_notice, "FIRST_SECONDS", 0.0)
     write(tmp_path, {"filter": CASES["filter"], "value": WRONG["value"][0]})
     junit = tmp_path / "results.xml"
     ended = CliRunner().invoke(group, ["test", str(tmp_path), "--junit", str(junit), "--json"])
     assert ended.exit_code == 1, ended.output
     assert {one["name"]: one["passed"] for one in json.loads(ended.stdout)} == {"filter": True, "value": False}
-    assert "starting Spark\n" in ended.stderr
+    assert "running filter\n" in ended.stderr
     assert "1 of 2 tests failed" in ended.stderr
     assert ET.parse(junit).getroot().get("failures") == "1"
 

@@ -13,6 +13,8 @@ from treaty.light_dataclass import dataclass
 log = logging.getLogger("treaty.node")
 
 NEW = "new log: nothing is registered in %s yet; if you expected schemas there, check --log"
+NEW_WRITTEN = "new log: %s was empty before this start; if you expected schemas there, check --log"
+"""Where something was written since, such as a project of SQL that was applied."""
 LOST = (
     "the log is lost: %s; writes fail, and reads show sequence %d, until it is back. "
     "Check that it runs, and that this server reaches it"
@@ -162,7 +164,7 @@ class LogReporter:
         if not self.is_known and status.first_sequence >= 0:
             self.is_known = True
             if not status.first_sequence:
-                log.info(NEW, status.log)
+                log.info(NEW_WRITTEN if status.sequence else NEW, status.log)
         if status.trouble and not self.is_lost:
             log.warning(LOST, status.trouble, status.sequence)
         elif self.is_lost and not status.trouble:

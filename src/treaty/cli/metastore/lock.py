@@ -36,6 +36,17 @@ def _read_lock_file(file: Path, output: OutputOptions) -> ProjectLock:
         return parse_lock(read_text(str(file), "SCRIPT_BYTES"), str(file))
 
 
+def _write_lock(file: Path, text: str) -> bool:
+    """Write a lock where its file says something else, or is not there; return whether it was written. Raises `UnusableError`."""
+    if file.is_file() and file.read_text("utf-8") == text:
+        return False
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise UnusableError(f"{file} cannot be written: {error.strerror}; give a folder that can be") from error
+    return True
+
+
 def _read_registry(project: SqlProject, registry: str) -> ProjectLock:
     with connection.open_registry(registry) as source:
         return run_exchange(source.registry, read_lock(project))
@@ -67,16 +78,12 @@ def lock(path: str, *, variables: tuple[str, ...], check: bool, registry: str, a
     old = _read_lock_file(file, output)
     new = _read_registry(project, registry)
     moved = compare_locks(old, new)
-    if not check:
-        try:
-            file.write_text(print_lock(new), "utf-8")
-        except OSError as error:
-            raise UnusableError(f"{file} cannot be written: {error.strerror}; give a folder that can be") from error
+    is_written = not check and _write_lock(file, print_lock(new))
     if as_json:
         screen.say_json({"file": str(file), "objects": len(new.objects), "moved": [asdict(one) for one in moved]})
     else:
         _say_moved(moved)
-        outcome = "is up to date" if not moved else "would change" if check else "is written"
+        outcome = "is written" if is_written else "would change" if moved else "is up to date"
         screen.say(
             f"{file} {outcome}: {screen.format_count(len(new.objects), 'object')}.",
             "red" if check and moved else "green",

@@ -1,5 +1,6 @@
 """Printing the results and the errors of statements: lines, tables, and a caret below the place of an error."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 import click
@@ -9,6 +10,9 @@ from treaty.cli.terminal import screen
 from treaty.cli.terminal.errors import ReportedError, describe_error
 from treaty.wire.statements import DiagnosticBody, MetastoreErrorBody, StatementResultBody
 
+TIME_COLUMNS = frozenset({"time", "created"})
+"""Columns of listings and system tables whose cells are milliseconds since 1970; JSON has them as they are."""
+_SYSTEM_TABLE = re.compile(r"\bfrom\s+`?treaty`?\s*\.", re.IGNORECASE)
 _CHANGES = frozenset({"CREATE", "ALTER", "DROP", "UNDROP"})
 UNAVAILABLE = 500
 """Statuses from this on say nothing about the statement: its exit code is 2."""
@@ -94,9 +98,30 @@ def say_result(result: StatementResultBody) -> None:
         for (statement,) in result.rows:
             screen.say(f"{statement};")
     elif result.rows:
-        screen.say_rows(result.columns, [[*map(cell_text, row)] for row in result.rows])
+        times = _list_time_places(result)
+        cells = (
+            [time_text(cell) if place in times else cell_text(cell) for place, cell in enumerate(row)]
+            for row in result.rows
+        )
+        screen.say_rows(result.columns, [*cells])
     elif result.columns and not result.message:
         screen.say("nothing to show", err=True)
+
+
+def _list_time_places(result: StatementResultBody) -> set[int]:
+    """Return which columns of a listing are times in milliseconds; rows of a table have columns of any name."""
+    if result.kind == "SELECT" and not _SYSTEM_TABLE.search(result.statement):
+        return set()
+    return {place for place, name in enumerate(result.columns) if name in TIME_COLUMNS}
+
+
+def time_text(cell: object) -> str:
+    """Return a time of a listing in ISO 8601 and UTC; any other cell as `cell_text` does."""
+    if not isinstance(cell, int) or isinstance(cell, bool):
+        return cell_text(cell)
+    from treaty.metastore.sql.values import format_time  # noqa: PLC0415 (most statements list no times)
+
+    return format_time(cell)
 
 
 def cell_text(cell: object) -> str:

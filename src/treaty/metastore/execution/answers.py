@@ -46,7 +46,7 @@ def describe_state(stored: SourceStored, state: str, context: StatementContext) 
 def describe_dropped(statement: s.DropSourceStatement, dropped: SourcesDropped, context: StatementContext) -> Answer:
     """Describe what a DROP took or would take. Raises `NotLatest` where a CASCADE is to be confirmed first."""
     if not dropped.names:
-        return statement.name, f"{statement.name} does not exist", None, dropped.notes
+        return statement.name, f"{statement.name} does not exist", None, ()  # its note says the same
     listing = ResultRows(("name", "kind", "needs", "effect", "depth"))
     for dependent in dropped.closure:
         listing.add(dependent.name, dependent.kind, dependent.needs, dependent.effect, dependent.depth)
