@@ -55,6 +55,13 @@ def test_errors_show_their_line_with_a_caret(run: Run) -> None:
     assert "There is no stream or table x" in run("-e", "DROP STREAM x", code=1).output
 
 
+def test_properties_list_the_one_that_stands_for_two(run: Run) -> None:
+    (listed,) = json.loads(run("-e", "SHOW PROPERTIES", "--json").stdout)
+    names = [row[0] for row in listed["rows"]]
+    assert names == sorted(names)
+    assert ["FORMAT", "AVRO, PROTOBUF, JSON", "KEY_FORMAT and VALUE_FORMAT at once"] in listed["rows"]
+
+
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 

@@ -113,9 +113,10 @@ def apply_(
     if anything is refused, nothing is written. Subjects that are not in the folder do not change. `treaty plan --help`
     describes the folder.
 
-    SQL: PATH is a file or a folder of files that end in .sql, in any order, one stream, table or type each. The plan is
-    shown with the difference of each definition, and carried out after a question. A second run changes nothing.
-    --prune drops what was applied under the project's label and is in no file. Queries are planned by a JVM that this
+    SQL: PATH is a file or a folder of files that end in .sql, with any number of streams, tables and types in each, in any
+    order. The plan is shown with the difference of each definition, and carried out after a question; without a terminal
+    --yes is needed. A second run changes nothing. --prune drops what was applied under the project's label and is in no
+    file, also of a folder that has nothing but the treaty.toml with the label. Queries are planned by a JVM that this
     command starts and ends, where Spark is installed; over a server its own planners come first.
 
     \b

@@ -125,7 +125,8 @@ def _show_dropped(_statement: ShowStatement) -> Exchange[ResultRows]:
 
 def _show_properties(_statement: ShowStatement) -> Exchange[ResultRows]:
     listing = ResultRows(("property", "values", "purpose"))
-    for name, about in sorted(PROPERTIES.items()):
+    both = replace(PROPERTIES["VALUE_FORMAT"], purpose="KEY_FORMAT and VALUE_FORMAT at once")
+    for name, about in sorted({**PROPERTIES, "FORMAT": both}.items()):
         listing.add(name, ", ".join(about.allowed), about.purpose)
     yield from ()
     return listing

@@ -60,7 +60,7 @@ def read_project_files(path: str | Path) -> tuple[ProjectFile, ...]:
         return (_read_file(root, str(path)),)
     paths = sorted(_list_files(root))
     if not paths:
-        hint = f"write each stream, table and type into a file of its own that ends in {SUFFIX}"
+        hint = f"give the folder whose files end in {SUFFIX}, or such a file"
         raise InvalidProjectError([ProjectProblem(str(path), 0, 0, "PROJECT_EMPTY", "no file of SQL is here", hint)])
     if len(paths) > PROJECT_FILES:
         message = f"{len(paths)} files are more than the limit PROJECT_FILES of {PROJECT_FILES}"
