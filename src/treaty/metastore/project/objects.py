@@ -108,8 +108,8 @@ class _ObjectReader:
     def read(self, file: ProjectFile, variables: Mapping[str, str]) -> None:
         """Read a file."""
         script = parse_script(file.text, variables)
-        self.problems += [_describe(file, fault) for fault in script.diagnostics]
-        self.warnings += [_describe(file, fault) for fault in script.warnings]
+        self.problems += [describe_fault(file.path, fault) for fault in script.diagnostics]
+        self.warnings += [describe_fault(file.path, fault) for fault in script.warnings]
         lines = LineIndex(file.text)
         for parsed in script.statements:
             self._read_statement(file, parsed, lines.find(parsed.start))
@@ -182,6 +182,7 @@ def _key_of_token(token: SqlToken) -> str:
     return key_of_name(read_quoted(token) if token.kind == "quoted" else token.text)
 
 
-def _describe(file: ProjectFile, fault: SqlDiagnostic) -> ProjectProblem:
+def describe_fault(path: str, fault: SqlDiagnostic) -> ProjectProblem:
+    """Return an error or a warning of the parser as a problem of a file."""
     hint = fault.hint or (f"expected: {', '.join(fault.expected)}" if fault.expected else "")
-    return ProjectProblem(file.path, fault.line, fault.column, fault.code, fault.message, hint)
+    return ProjectProblem(path, fault.line, fault.column, fault.code, fault.message, hint)

@@ -1,7 +1,7 @@
 """Files of tests: ``GIVEN source (rows)`` and ``EXPECT source (rows)``, with semicolons between, and the statements that they test."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.project.compilation import parse_lock
 from treaty.metastore.project.files import InvalidProjectError
 from treaty.metastore.project.lock import LOCK_FILE, ProjectLock
+from treaty.metastore.project.objects import describe_fault
 from treaty.metastore.sql.diagnostics import LineIndex
 from treaty.metastore.sql.script import parse_script
 from treaty.metastore.sql.statements import CreateSourceStatement, CreateTypeStatement
@@ -64,13 +65,19 @@ class CaseFolder:
 
 
 def read_folder(folder: Path, variables: Mapping[str, str]) -> CaseFolder:
-    """Read all files of a folder and the folders in it that end in ``.sql``. Raises `InvalidCaseError`."""
+    """Read all files of a folder and the folders in it that end in ``.sql``. Raises `InvalidCaseError`, which names a file from the current folder."""
     paths = sorted(
         one
         for one in folder.rglob("*.sql")
         if not any(part.startswith((".", "_")) for part in one.relative_to(folder).parts)
     )
-    tests = tuple(read_test(str(one.relative_to(folder)), _read(one)) for one in paths if one.name.endswith(TESTS))
+    tests = tuple(
+        replace(
+            read_test(str(one), _read(one)), path=str(one.relative_to(folder))
+        )  # a test is named without its folder
+        for one in paths
+        if one.name.endswith(TESTS)
+    )
     statements: dict[str, CreateSourceStatement] = {}
     types: dict[str, SqlType] = {}
     for path in paths:
@@ -78,10 +85,10 @@ def read_folder(folder: Path, variables: Mapping[str, str]) -> CaseFolder:
             continue
         script = parse_script(_read(path), variables)
         if script.diagnostics:
-            raise InvalidCaseError(f"{path.relative_to(folder)}: {script.diagnostics[0]}")
+            raise InvalidCaseError(str(describe_fault(str(path), script.diagnostics[0])))
         for parsed in script.statements:
             if isinstance(parsed.value, CreateSourceStatement):
-                _add_source(statements, parsed.value, f"{path.relative_to(folder)}:{parsed.line}")
+                _add_source(statements, parsed.value, f"{path}:{parsed.line}")
             elif isinstance(parsed.value, CreateTypeStatement):
                 types[key_of_name(parsed.value.name)] = parsed.value.type
     if not tests:
