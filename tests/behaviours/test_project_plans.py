@@ -28,6 +28,23 @@ def test_a_refused_drop_takes_nothing_along(metastore: Metastore) -> None:
     assert plan.counts["drop"] == 0
 
 
+@pytest.mark.parametrize(("source", "outcome"), [("old", "refused"), ("a", "drop")])
+def test_a_drop_is_refused_for_a_changed_query_that_still_reads_it(
+    metastore: Metastore, source: str, outcome: str
+) -> None:
+    """A query that reads something else from now on lets it go, and does not go along."""
+    metastore.planning = PlanningOptions(SelectPlanner())
+    bad_rows = STREAM.format("old").replace("'AVRO'", "'AVRO', BAD_ROWS = true")
+    query = "CREATE STREAM q AS SELECT {} FROM STREAM {}"
+    apply(metastore, STREAM.format("a"), bad_rows, query.format("carrier", "old"), label="mine")
+    plan = plan_of(metastore, STREAM.format("a"), query.format("id, carrier", source), label="mine", prune=True)
+    (drop,) = (step for step in plan.steps if step.name == "old")
+    assert (drop.outcome, drop.closure) == (outcome, () if outcome == "refused" else ("old_bad",))
+    if outcome == "refused":
+        assert drop.refusal is not None
+        assert drop.refusal.message == "old is read by q, which stays"
+
+
 def test_what_a_folder_lacks_is_noted_where_nothing_is_dropped(metastore: Metastore) -> None:
     bad_rows = STREAM.format("old").replace("'AVRO'", "'AVRO', BAD_ROWS = true")
     apply(metastore, STREAM.format("a"), bad_rows, "CREATE TYPE t AS STRING", label="mine")

@@ -1,7 +1,7 @@
 """What a folder lacks: sources and types that have its label and that no file describes, users before what they use."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from treaty.core.messages.metastore import DropSource, ExpectedSource
 from treaty.core.refusals import Reason, Refusal
@@ -20,14 +20,15 @@ from treaty.metastore.sql.statements import DropSourceStatement, DropTypeStateme
 
 @dataclass(frozen=True, slots=True)
 class DropChoice:
-    """The label of a project, the keys of its objects, those of them that a step changes, and the keys of the streams of bad rows that
-    their statements do not ask for.
+    """The label of a project, the keys of its objects, those of them that a step changes, the keys of the streams of bad rows that
+    their statements do not ask for, and what each of its queries reads, by keys.
     """
 
     label: str
     kept: Collection[ObjectKey]
     changed: Collection[ObjectKey]
     superfluous: Collection[str] = ()
+    reads: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
 def plan_drops(choice: DropChoice, sources: Mapping[str, Source]) -> Exchange[list[PlannedStep]]:
@@ -114,10 +115,13 @@ def _plan_drop(
     except Refusal as refused:
         return step.refuse(refused.reason)
     along = [name for name in closure if key_of_name(name) != key]
-    step = replace(step, closure=tuple(name for name in along if key_of_name(name) not in going))
-    staying = [name for name in along if key_of_name(name) not in going and not _is_part(sources, name)]
-    if any(("source", key_of_name(name)) in choice.changed for name in staying):
-        return replace(step, is_checked=False)
+    left = [name for name in along if key_of_name(name) not in going]
+    staying = [name for name in left if not _is_part(sources, name)]
+    step = replace(step, closure=tuple(name for name in left if name not in staying))
+    changed = [name for name in staying if ("source", key_of_name(name)) in choice.changed]
+    still = [name for name in changed if key in choice.reads.get(key_of_name(name), ())]
+    if changed:
+        return step.refuse(_read_by(source, still)) if still else replace(step, is_checked=False)
     return step.refuse(_read_by(source, staying)) if staying else step
 
 
@@ -130,7 +134,7 @@ def _is_part(sources: Mapping[str, Source], name: str) -> bool:
 def _read_by(source: Source, readers: list[str]) -> Reason:
     return Reason(
         "SOURCE_READ",
-        f"{source.name} is read by {', '.join(readers)}, which stay",
+        f"{source.name} is read by {', '.join(readers)}, which {'stays' if len(readers) == 1 else 'stay'}",
         path="/name",
         old=source.name,
         allowed="drop or change them first",

@@ -1,5 +1,6 @@
 """The steps of a plan are found: each object of a project is compared with its row, and carried out dry."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from treaty.core.column_types import ColumnTypeError, list_type_names, print_column_type
@@ -29,7 +30,7 @@ from treaty.metastore.project.comparison import (
 from treaty.metastore.project.drops import DropChoice, note_undescribed, plan_drops, plan_type_drops
 from treaty.metastore.project.metastore_rows import MetastoreRows, ProjectChoices
 from treaty.metastore.project.objects import ProjectObject, SqlProject
-from treaty.metastore.project.order import find_needs, order_objects
+from treaty.metastore.project.order import find_needs, list_read_names, order_objects
 from treaty.metastore.project.plan import CHANGE, CREATE, KEEP, PlannedStep, ProjectPlan, kind_of_object
 from treaty.metastore.project.planned_rows import PlannedRows
 from treaty.metastore.project.step_checks import NAME_RULES, check_step, refuse_name, refuse_step
@@ -66,12 +67,19 @@ def plan_project(project: SqlProject, choices: ProjectChoices) -> Exchange[Proje
     notes: tuple[str, ...] = ()
     if choices.prune:
         superfluous = {key for described in ordered for key in rows.list_superfluous(described)}
-        choice = DropChoice(choices.label, described_keys, rows.coming, superfluous)
+        reads = {described.key[1]: set(_list_reads(described)) for described in ordered}
+        choice = DropChoice(choices.label, described_keys, rows.coming, superfluous, reads)
         steps += yield from plan_drops(choice, rows.sources)
         steps += plan_type_drops(choice, rows.types)
     else:
         notes = note_undescribed(DropChoice(choices.label, described_keys, rows.coming), rows.sources, rows.types)
     return (yield from preview_plan(ProjectPlan(tuple(steps), choices.label, notes), rows.needs))
+
+
+def _list_reads(described: ProjectObject) -> Iterator[str]:
+    """Yield the keys of what the query of an object reads."""
+    if isinstance(described.statement, CreateSourceStatement):
+        yield from list_read_names(described.statement.body)
 
 
 # ----------------------------------------------------------------------------------------------------------- types
