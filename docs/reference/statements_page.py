@@ -27,7 +27,7 @@ its statements, and comments as in Spark: `-- to the end of the line` and `/* ne
   no escapes.
 - **The query after AS** is Spark SQL, and is kept byte for byte from the first character that is no blank to its last word. A trailing `EMIT CHANGES` is cut off with a
   warning; `EMIT FINAL` is append mode. A watermark stands before the alias: `FROM STREAM orders WATERMARK ts DELAY OF INTERVAL 1 MINUTE AS o`.
-- **`COMMENT` and `WITH`** of a CREATE stand in any order. **`ALL`** after SHOW or LIST (`SHOW ALL TOPICS`) may be written, and changes nothing.
+- **`COMMENT` and `WITH`** of a CREATE are written in any order. **`ALL`** after SHOW or LIST (`SHOW ALL TOPICS`) may be written, and changes nothing.
 - **Variables**, `${{name}}`, are replaced in names, texts and queries, and not in comments, before a statement is parsed; places of errors are those of the text that was
   sent. `$${{` stands for `${{`.
 """
