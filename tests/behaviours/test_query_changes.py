@@ -134,6 +134,31 @@ def test_a_refusal_says_what_differs_and_the_ways_out(registry: Connection) -> N
     assert "ON_CHANGE = 'backfill'" in reason.allowed
 
 
+@pytest.mark.parametrize("connector", ["kafka", "iceberg"])
+def test_a_refusal_offers_no_exchange_where_rows_can_not_be_exchanged(registry: Connection, connector: str) -> None:
+    query = plan(registry)
+    create(registry, query, name="i", connector=connector)
+    changed = other_state(query)
+    with pytest.raises(NotPermitted) as refused:
+        create(registry, changed, name="i", connector=connector)
+    assessment = create(registry, changed, name="i", connector=connector, assess=True).assessment
+    assert assessment is not None
+    for offered in (refused.value.reason.allowed, "; ".join(assessment.ways)):
+        assert "'empty'" in offered
+        assert "'backfill'" not in offered
+        assert "'cascade'" not in offered
+    create(registry, changed, name="i", connector=connector, on_change="EMPTY")
+
+
+def test_a_refusal_does_not_offer_to_keep_rows_whose_columns_get_another_type(registry: Connection) -> None:
+    query = plan(registry)
+    create(registry, query)
+    with pytest.raises(NotPermitted) as refused:
+        create(registry, replace(query, body="SELECT 2"), (COLUMNS[0], SourceColumn("n", "STRING")))
+    assert "'empty'" not in refused.value.reason.allowed
+    assert "'backfill'" in refused.value.reason.allowed
+
+
 @pytest.mark.parametrize("on_change", ["EMPTY", "BACKFILL"])
 def test_a_new_checkpoint_begins_with_the_commit_and_the_old_one_is_kept(registry: Connection, on_change: str) -> None:
     query = plan(registry)

@@ -6,7 +6,7 @@ from itertools import islice
 from treaty.core import limits
 from treaty.core.command import Command
 from treaty.core.handlers.metastore.checkpoints.followers import describe_followers, follow_exchange
-from treaty.core.handlers.metastore.checkpoints.incarnations import WAYS, compare_queries, replaced_query
+from treaty.core.handlers.metastore.checkpoints.incarnations import compare_queries, list_ways, replaced_query
 from treaty.core.handlers.metastore.replacement import describe_column_changes, list_lost_columns
 from treaty.core.messages.assessments import ChangeAssessment
 from treaty.core.messages.metastore import CreateSource
@@ -33,6 +33,7 @@ def assess_change(
     columns = describe_column_changes(stored, source)
     assessment = replace(assessment, reasons=(*assessment.reasons, *columns)[: limits.CHANGE_REASONS])
     stops = assessment.kind in {"source change", "stateful change"}
+    ways = list_ways(stored, source) if stops else ()
     try:
         replaced_query(view, command, key, stored, source)
         if stops and command.request.on_change == CASCADE:
@@ -42,9 +43,9 @@ def assess_change(
     except Refusal as refused:
         more = () if not command.request.on_change else (refused.reason.message,)
         return replace(
-            assessment, reasons=(*assessment.reasons, *more), lost=lost, ways=WAYS if stops else (), refused=True
+            assessment, reasons=(*assessment.reasons, *more), lost=lost, ways=ways, refused=True
         )
-    return replace(assessment, lost=lost, ways=WAYS if stops else (), refused=bool(lost))
+    return replace(assessment, lost=lost, ways=ways, refused=bool(lost))
 
 
 def describe_policy(stored: Source | None, source: Source, request: CreateSource, refusal: Refusal | None) -> str:

@@ -34,13 +34,12 @@ ON_CHANGE = ("", EMPTY, BACKFILL, CASCADE)
 """What a CREATE OR REPLACE wants where the new query can't continue from the checkpoint; empty: to be refused. CASCADE is as BACKFILL, and what
 follows the changes of the source reads all again too.
 """
-WAYS = (
-    "WITH (ON_CHANGE = 'empty'): the new query begins without state at the offsets that the checkpoint has",
+_EMPTY_WAY = "WITH (ON_CHANGE = 'empty'): the new query begins without state at the offsets that the checkpoint has"
+_EXCHANGES = (
     "WITH (ON_CHANGE = 'backfill'): the new query reads all from the earliest into a table beside this one, which takes its place once it has caught up",
     "WITH (ON_CHANGE = 'cascade'): as backfill, and the queries that follow its changes read all again too, in the same commit",
-    "a source of another name, and a drop of this one",
 )
-"""The ways out of a change that can't continue from the checkpoint."""
+_OTHER_NAME = "a source of another name, and a drop of this one"
 DELTA = "delta"
 
 
@@ -145,6 +144,16 @@ def print_state(plan: QueryPlan) -> str:
     return "; ".join(f"{kind} {text}" for kind, text in plan.state) or plan.fingerprint.plan or "no state"
 
 
+def list_ways(stored: Source, source: Source) -> tuple[str, ...]:
+    """Return the ways out of a change that can't continue from the checkpoint: those alone that there are for the place of the rows.
+
+    Rows can be exchanged in a Delta table alone, and can stay where no column gets another type.
+    """
+    kept = () if list_type_changes(stored, source) else (_EMPTY_WAY,)
+    exchanged = _EXCHANGES if source.connector == DELTA else ()
+    return (*kept, *exchanged, _OTHER_NAME)
+
+
 # ------------------------------------------------------------------------------------------------ replaced and restarted
 
 
@@ -174,7 +183,7 @@ def replaced_query(
         query = replace(old, revision=revision, plan=new.plan, author=command.principal, time=command.time)
         return query, previous
     if not on_change:
-        raise _refusal(stored, kind, reasons, old.plan, new.plan)
+        raise _refusal(stored, source, kind, reasons)
     if on_change == CASCADE:
         refuse_other_place(source)
     elif on_change == BACKFILL:
@@ -186,11 +195,14 @@ def replaced_query(
     return query, previous
 
 
-def _refusal(stored: Source, kind: str, reasons: tuple[str, ...], old: QueryPlan, new: QueryPlan) -> NotPermitted:
+def _refusal(stored: Source, source: Source, kind: str, reasons: tuple[str, ...]) -> NotPermitted:
     by_source = kind == "source change"
     texts = [
-        ", ".join(name for name, _ in _list_changes(plan)) or "no changes" if by_source else print_state(plan)
-        for plan in (old, new)
+        ", ".join(name for name, _ in _list_changes(query.plan)) or "no changes"
+        if by_source
+        else print_state(query.plan)
+        for query in (stored.query, source.query)
+        if query is not None
     ]
     return NotPermitted.of(
         "QUERY_SOURCES" if by_source else "QUERY_STATE",
@@ -198,7 +210,7 @@ def _refusal(stored: Source, kind: str, reasons: tuple[str, ...], old: QueryPlan
         path="/definition/query/reads" if by_source else "/definition/query",
         old=texts[0],
         new=texts[1],
-        allowed="; or ".join(WAYS),
+        allowed="; or ".join(list_ways(stored, source)),
     )
 
 
