@@ -71,6 +71,35 @@ def test_what_is_not_there_is_said(root: Path, sql: str, words: str) -> None:
     assert (answer.exit_code != 0, words in answer.output) == (True, True), answer.output
 
 
+FILES = "CREATE {kind} f (id BIGINT{key}, n INT) WITH (CONNECTOR = 'files', PATH = 'rides', VALUE_FORMAT = 'JSON', KEY_FORMAT = 'JSON', FRAMING = 'none')"
+
+
+@pytest.mark.parametrize("read", ["SELECT * FROM STREAM f LIMIT 10", "SELECT * FROM TABLE f", "PRINT f"])
+@pytest.mark.parametrize(
+    ("create", "words"),
+    [
+        (FILES.format(kind="STREAM", key=" KEY"), "AS SELECT * FROM STREAM f, then `treaty runner --once`"),
+        (FILES.format(kind="TABLE", key=" PRIMARY KEY"), "CREATE TABLE f_rows WITH (CONNECTOR = 'delta', PATH = 'f_rows') AS SELECT * FROM f, then"),
+    ],
+)  # fmt: skip
+def test_records_in_files_lead_to_what_reads_them(root: Path, create: str, words: str, read: str) -> None:
+    run(root, create)
+    answer = run(root, read, "--files", str(root))
+    assert answer.exit_code != 0
+    assert words in answer.output, answer.output
+    assert "in the folder rides" in answer.output
+    assert "FROM STREAM f LIMIT" not in answer.output.replace(read, "")
+
+
+def test_rows_of_a_table_lead_from_one_statement_to_the_other(root: Path) -> None:
+    assert "SELECT … FROM TABLE t LIMIT 10" in run(root, "PRINT t").output
+    assert "SELECT … FROM TABLE t LIMIT 10" in run(root, "SELECT * FROM STREAM t LIMIT 3").output
+    run(root, "CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON')")
+    assert (
+        "SELECT … FROM STREAM s LIMIT 10, or PRINT s" in run(root, "SELECT * FROM TABLE s", "--files", str(root)).output
+    )
+
+
 def test_a_table_needs_the_root_of_files(root: Path) -> None:
     assert "--files ROOT" in run(root, "SELECT * FROM TABLE t").output
 

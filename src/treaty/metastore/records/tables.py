@@ -14,6 +14,7 @@ from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import Source
 from treaty.metastore.bad_rows import first_generation, name_folder
 from treaty.metastore.columns.source_refresh import read_user_types
+from treaty.metastore.records.reading_places import refuse_place
 from treaty.metastore.records.selection import RecordSelection, make_selection
 from treaty.metastore.sql.statements import SelectRowsStatement
 from treaty.metastore.sql.values import ColumnCondition, SqlLiteral
@@ -69,10 +70,7 @@ def select_source(statement: SelectRowsStatement) -> Exchange[tuple[Source, Reco
     source = (yield from request_answer(DescribeSource(statement.name))).source
     types = (yield from read_user_types([parse_column_type(one.type) for one in source.columns])).expanded
     if source.connector != "delta":
-        raise Invalid.of(
-            "SOURCE_CONNECTOR", f"{source.name} stands over {source.connector}, and rows are read from Delta tables", path="/sql",
-            old=source.connector, allowed="SELECT … FROM STREAM name LIMIT 10 or PRINT name, for a topic",
-        )  # fmt: skip
+        raise refuse_place(source, "FROM TABLE", "Delta tables")
     return source, make_selection(statement, source, types)
 
 

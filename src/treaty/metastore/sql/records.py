@@ -391,7 +391,7 @@ def _hint_records(token: SqlToken) -> str:
     if token.kind not in {"word", "quoted"}:
         return _OWN_QUERY
     name = token.label
-    return f"its records are SELECT … FROM STREAM {name} LIMIT 10, rows of a Delta table SELECT … FROM TABLE {name}; {_OWN_QUERY}"  # noqa: S608 (a hint)
+    return f"records of its topic are SELECT … FROM STREAM {name} LIMIT 10, rows of a Delta table SELECT … FROM TABLE {name}; {_OWN_QUERY}"  # noqa: S608 (a hint)
 
 
 def _read_order(cursor: StatementCursor) -> OrderTerm:

@@ -18,11 +18,12 @@ from treaty.client.connection import Connection
 from treaty.client.kafka.consumer import ReadRange, TopicRecord, read_records
 from treaty.client.kafka.offsets import StartOffset
 from treaty.core.messages.metastore import DescribeSource
-from treaty.core.refusals import Invalid, NotFound, RegistryError
+from treaty.core.refusals import NotFound, RegistryError
 from treaty.core.sources import Source
 from treaty.metastore.execution.results import diagnostic_bodies
 from treaty.metastore.records.destinations import missing_cluster
 from treaty.metastore.records.reader import DecodedRecord, SourceReader
+from treaty.metastore.records.reading_places import refuse_place
 from treaty.metastore.records.selection import make_selection, print_cells
 from treaty.metastore.script_run import parse_statements
 from treaty.metastore.sql.script import ParsedStatement
@@ -90,10 +91,8 @@ def _find_source(connection: Connection, statement: PrintStatement | SelectRecor
             return None
         raise
     if source.connector != "kafka":
-        raise Invalid.of(
-            "SOURCE_CONNECTOR", f"{source.name} stands over {source.connector}, and records are read from topics of Kafka", path="/sql",
-            old=source.connector, allowed="a source over kafka; the records of this one are read in its folder, and by a query, CREATE STREAM … AS SELECT",
-        )  # fmt: skip
+        words = "PRINT" if isinstance(statement, PrintStatement) else "FROM STREAM"
+        raise refuse_place(source, words, "topics of Kafka")
     return source
 
 

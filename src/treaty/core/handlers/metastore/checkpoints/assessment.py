@@ -42,9 +42,7 @@ def assess_change(
             assessment = replace(assessment, reasons=reasons)
     except Refusal as refused:
         more = () if not command.request.on_change else (refused.reason.message,)
-        return replace(
-            assessment, reasons=(*assessment.reasons, *more), lost=lost, ways=ways, refused=True
-        )
+        return replace(assessment, reasons=(*assessment.reasons, *more), lost=lost, ways=ways, refused=True)
     return replace(assessment, lost=lost, ways=ways, refused=bool(lost))
 
 
