@@ -84,3 +84,18 @@ def list_refused() -> Iterator[RefusedBody]:
     """The bodies that are refused."""
     for line in (CASES / "refused.tsv").read_text().splitlines():
         yield RefusedBody(*line.split("\t"))
+
+
+class LedBody(NamedTuple):
+    """A body in words of another system, with the text at the place of its refusal, and parts of the remedy and the message."""
+
+    text: str
+    place: str
+    hint: str
+    message: str
+
+
+def list_led() -> Iterator[LedBody]:
+    """The bodies whose refusals lead to the form here."""
+    for line in (CASES / "led.tsv").read_text().splitlines():
+        yield LedBody(*line.split("\t"))

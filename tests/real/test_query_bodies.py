@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
-from tests.query_bodies import NAMES, SOURCES, describe, list_refused, make_body, read_body
+from tests.query_bodies import NAMES, SOURCES, describe, list_led, list_refused, make_body, read_body
 from treaty.client.connection import Connection
 from treaty.core.limits import PLANNER_BODY_BYTES
 from treaty.core.sources import SourceColumn
@@ -72,6 +72,35 @@ def test_what_must_not_run_is_refused_before_anything_runs(planner: BodyPlanner,
             wrong.append((one, "planned", ""))
     assert not wrong
     assert list_names(spark) == before, "a body has made a table or a database, or left a view"
+
+
+def test_words_of_other_systems_lead_to_the_form_that_works(planner: BodyPlanner) -> None:
+    wrong = []
+    for one in list_led():
+        kind = "TABLE" if "GROUP BY" in one.text else "STREAM"
+        with pytest.raises(BodyRefusedError) as refused:
+            planner.plan(make_body(one.text, kind))
+        error = refused.value
+        is_there = one.text[error.start :].startswith(one.place) if error.start >= 0 else False
+        if not (is_there and one.hint in error.hint and one.message in error.message):
+            wrong.append((one.text, error.message, error.hint, one.text[error.start : error.end]))
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_a_refusal_has_no_trees_of_spark(planner: BodyPlanner) -> None:
+    for text in (
+        "SELECT id -> id AS x FROM flights",
+        "SELECT transform(arr, (a, b, c) -> a) AS x FROM flights",
+        "SELECT upper(e -> e) AS x FROM flights",
+        "SELECT aggregate(arr, 0, x -> x) AS x FROM flights",
+        "SELECT CASE WHEN id THEN e -> e END AS x FROM flights",
+        "SELECT id FROM flights WHERE exists(arr, e -> e)",
+        "SELECT id, (SELECT max(id) FROM carriers WHERE n > f.nobody) AS x FROM flights AS f",
+    ):
+        with pytest.raises(BodyRefusedError) as refused:
+            planner.plan(make_body(text, "STREAM"))
+        said = f"{refused.value.message} {refused.value.hint}"
+        assert not re.search(r"#\d+|lambdafunction|unresolved operator|'Project|org\.apache", said), (text, said)
 
 
 @pytest.mark.parametrize("shape", DEEP)

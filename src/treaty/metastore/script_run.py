@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 from treaty.core.messages.metastore import ExpectedSource
 from treaty.core.refusals import Invalid, SourceNotFound, TypeNotFound
 from treaty.core.registry import CallOptions, Exchange, Registry, run_exchange
+from treaty.metastore.columns.missing_types import MissingTypesError
 from treaty.metastore.execution.context import PlanningOptions, StatementContext
-from treaty.metastore.execution.listings import add_nearest_name
+from treaty.metastore.execution.listings import add_nearest_name, add_nearest_types
 from treaty.metastore.execution.memory import recall_statement
 from treaty.metastore.execution.recorders import SequenceRecorder, command_id_at
 from treaty.metastore.execution.results import FailedStatement, InvalidStatementError, ScriptOutcome, StatementResult
@@ -121,10 +122,19 @@ def run_statement(
         if not error.diagnostics:
             raise
         raise InvalidStatementError.by([_in_script(one, parsed) for one in error.diagnostics]) from None
+    except MissingTypesError as missing:
+        raise _place_missing((yield from add_nearest_types(missing)), parsed) from missing
     except (SourceNotFound, TypeNotFound) as missing:
         raise (yield from add_nearest_name(missing)) from missing
     columns, rows = cells_of(listing)
     return StatementResult(parsed.text, kind_of(parsed.value), name, message, columns, rows, warnings=warnings)
+
+
+def _place_missing(missing: MissingTypesError, parsed: ParsedStatement) -> MissingTypesError:
+    """Return the error of types that are missing with their places in the script."""
+    placed = missing.place_in(parsed.head)
+    placed.diagnostics = tuple(_in_script(one, parsed) for one in placed.diagnostics)
+    return placed
 
 
 def _in_script(diagnostic: SqlDiagnostic, parsed: ParsedStatement) -> SqlDiagnostic:

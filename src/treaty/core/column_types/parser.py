@@ -24,6 +24,11 @@ from treaty.core.column_types.types import (
 _BOUNDED = frozenset({"VARCHAR", "CHAR", "CHARACTER"})
 PLAIN_TYPES = {word: SqlScalar(word) for word in SQL_SCALARS}
 """The types that most columns have: rows keep their words as they stand here, so that nothing is split for them."""
+_INNER_TYPES = {
+    **dict.fromkeys(("ROW", "RECORD", "OBJECT", "TUPLE"), "STRUCT<name: type, …>"),
+    **dict.fromkeys(("LIST", "SET", "MULTISET"), "ARRAY<type>"),
+}
+"""Types of other systems with types inside, and those here."""
 _A_TYPE = ("a type such as INT, STRING, ARRAY<…>, MAP<…, …> or STRUCT<name: …>",)
 
 
@@ -130,6 +135,7 @@ class TypeReader:
             message = f"{token.text} with a length is no type here: no format checks the length of a text"
             raise self.refuse(message, "STRING", code="TYPE_LENGTH", hint="STRING")
         if word not in SQL_SCALARS:
+            self._refuse_inner_types(token, word)
             return UserType(token.text)
         if (self.token.kind, self.token.text) == ("sign", "("):
             self.at -= 1
@@ -138,6 +144,15 @@ class TypeReader:
                 f"{token.text} takes no number", word, code="TYPE_LENGTH", hint=f"leave the digits out: {what}"
             )
         return SqlScalar(word)
+
+    def _refuse_inner_types(self, token: SqlToken, word: str) -> None:
+        """Raise for a type of other systems that has types inside of it, such as ``ROW<a INT>``."""
+        way = _INNER_TYPES.get(word, "")
+        sign = self.token.text if self.token.kind == "sign" else ""
+        if way and sign in {"<", "("}:
+            self.at -= 1
+            message = f"{token.text} is no type with types inside"
+            raise self.refuse(message, *_A_TYPE, code="TYPE_UNKNOWN", hint=way)
 
     def _decimal(self) -> SqlType:
         start = self.at

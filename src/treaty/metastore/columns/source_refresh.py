@@ -17,7 +17,7 @@ from treaty.core.messages.metastore import (
     SourceStored,
 )
 from treaty.core.names import Subject
-from treaty.core.refusals import NotFound, NotPermitted
+from treaty.core.refusals import NotFound, NotPermitted, TypeNotFound
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.requests import GetSchema
 from treaty.core.schema_engine import ResolvedSchema
@@ -25,6 +25,7 @@ from treaty.core.sources import TABLE_KIND, SchemaPin, Source, SourceColumn, Sou
 from treaty.core.state.columns import Column
 from treaty.metastore.columns.declared import refresh_columns
 from treaty.metastore.columns.from_schema import Side
+from treaty.metastore.columns.missing_types import MissingTypesError
 from treaty.metastore.columns.pins import PinnedVersion, find_pinned_version
 from treaty.metastore.columns.plan_functions import list_renames
 from treaty.metastore.columns.refresh import ColumnRead, RefreshEffect, find_refresh_effect, refuse_refresh
@@ -157,16 +158,23 @@ def _find_schema(pin: SchemaPin) -> Exchange[ResolvedSchema | None]:
 
 
 def read_user_types(kinds: Iterable[SqlType]) -> Exchange[UserTypes]:
-    """The user types that types of columns name, written out. Raises `TypeNotFound`.
+    """The user types that types of columns name, written out. Raises `MissingTypesError` for all that are not there.
 
     Types inside of them stay while they are used, so that the generations of the named ones say all.
     """
     expanded: dict[str, SqlType] = {}
     expected: list[ExpectedType] = []
+    missing: list[TypeNotFound] = []
     for name in dict.fromkeys(name for kind in kinds for name in list_type_names(kind)):
-        described = yield from request_answer(DescribeType(name))
+        try:
+            described = yield from request_answer(DescribeType(name))
+        except TypeNotFound as error:
+            missing.append(error)
+            continue
         expanded[name] = parse_column_type(described.expanded)
         expected.append(ExpectedType(name, described.type.generation))
+    if missing:
+        raise MissingTypesError.by(missing)
     return UserTypes(expanded, tuple(expected))
 
 

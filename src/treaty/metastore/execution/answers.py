@@ -49,7 +49,7 @@ def describe_dropped(statement: s.DropSourceStatement, dropped: SourcesDropped, 
         return statement.name, f"{statement.name} does not exist", None, ()  # its note says the same
     listing = ResultRows(("name", "kind", "needs", "effect", "depth"))
     for dependent in dropped.closure:
-        listing.add(dependent.name, dependent.kind, dependent.needs, dependent.effect, dependent.depth)
+        listing.add(dependent.name, dependent.kind, dependent.needs, "goes along", dependent.depth)
     names = ", ".join(dropped.names)
     if dropped.dropped:
         topic = f"; its topic goes after {format_time(dropped.topic_due)}" if dropped.topic_due else ""

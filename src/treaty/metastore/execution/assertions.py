@@ -34,7 +34,7 @@ def assert_schema(statement: AssertSchemaStatement, context: StatementContext) -
                 f"A schema with {what} {'does not exist' if statement.exists else 'exists'}",
                 path="/sql",
                 new=what,
-                allowed="TIMEOUT with a longer time, if it is still to come",
+                allowed=f"TIMEOUT with a longer time, if it is still to {'come' if statement.exists else 'go'}",
             )
         seconds = min(pause, left)
         yield from request_answer(PauseStep(seconds))

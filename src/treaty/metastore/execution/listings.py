@@ -24,6 +24,7 @@ from treaty.core.requests import ListSubjects
 from treaty.core.sources import BAD, QUERY, QueryPlan, Source
 from treaty.core.state.metastore.indexes import pins_of, reads_of
 from treaty.core.state.metastore.keys import key_of_name
+from treaty.metastore.columns.missing_types import MissingTypesError
 from treaty.metastore.execution.history import show_history
 from treaty.metastore.execution.pages import list_dropped, list_fed_queries, list_sources, list_types
 from treaty.metastore.execution.results import ResultRows
@@ -316,6 +317,16 @@ def _show_create_type(name: str) -> Exchange[ResultRows]:
     listing = ResultRows(("statement",))
     listing.add(print_type((yield from request_answer(DescribeType(name))).type))
     return listing
+
+
+def add_nearest_types(missing: MissingTypesError) -> Exchange[MissingTypesError]:
+    """Return the refusal of several types with the one for each that is much like it."""
+    nearest: list[TypeNotFound] = []
+    for one in missing.missing:
+        near = yield from add_nearest_name(one)
+        assert isinstance(near, TypeNotFound), "the refusal keeps its kind"
+        nearest.append(near)
+    return MissingTypesError.by(nearest)
 
 
 def add_nearest_name(missing: NotFound) -> Exchange[NotFound]:

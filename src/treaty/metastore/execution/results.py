@@ -6,6 +6,7 @@ from typing import Any
 
 from treaty.core.refusals import Invalid, Reason, RegistryError
 from treaty.light_dataclass import dataclass
+from treaty.metastore.columns.missing_types import MissingTypesError
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
 from treaty.wire.statements import DiagnosticBody, FailedStatementBody, StatementResultBody
 
@@ -141,7 +142,7 @@ def place_body(outcome: ScriptOutcome) -> FailedStatementBody | None:
 
 def diagnostic_bodies(error: RegistryError) -> list[DiagnosticBody]:
     """Return the errors of a text as bodies of an answer; none for another error."""
-    if not isinstance(error, InvalidStatementError):
+    if not isinstance(error, InvalidStatementError | MissingTypesError):
         return []
     return [
         DiagnosticBody(one.code, one.message, one.start, one.end, one.line, one.column, list(one.expected), one.hint)

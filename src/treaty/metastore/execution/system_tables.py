@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 
+from treaty.core.column_types import lower_name
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, TooLarge
@@ -113,10 +114,11 @@ def _is_at(segment: tuple[str | None, ...], text: str, place: int) -> bool:
     return all(wanted is None or wanted == text[place + at] for at, wanted in enumerate(segment))
 
 
-def _order_of(cell: Cell) -> tuple[int, str, int]:
+def _order_of(cell: Cell) -> tuple[int, str, int, str]:
+    """The place of a cell: null, then numbers, then texts as SHOW has names, whatever the case of their letters."""
     if cell is None:
-        return (0, "", 0)
-    return (1, "", int(cell)) if isinstance(cell, int) else (2, cell, 0)
+        return (0, "", 0, "")
+    return (1, "", int(cell), "") if isinstance(cell, int) else (2, lower_name(cell), 0, cell)
 
 
 def _select_sources() -> Exchange[ResultRows]:

@@ -1,7 +1,7 @@
 """INSERT, UPDATE and DELETE as records: literals by column, cast and encoded, before any record is sent."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import get_close_matches
 from typing import Any
@@ -51,11 +51,32 @@ def make_schema(source: Source, key: RecordSide | None, value: RecordSide) -> Re
 
 def insert_rows(schema: RecordSchema, columns: Sequence[str], rows: Sequence[Sequence[SqlLiteral]]) -> list[Row]:
     """Return the rows of an INSERT by column. Raises `Invalid` for a column that there is not, and for too many values or too few."""
+    _refuse_unknown(schema, columns, rows[0])
     keys = [_key_of(schema, name) for name in columns] if columns else _all_columns(schema, len(rows[0]))
     if len(set(keys)) != len(keys):
         twice = next(name for name in keys if keys.count(name) > 1)
         raise Invalid.of("COLUMN_TWICE", f"the column {twice} is there twice", path="/sql", new=twice, allowed="once")
     return [dict(zip(keys, row, strict=True)) for row in rows]
+
+
+def _refuse_unknown(schema: RecordSchema, columns: Sequence[str], row: Sequence[SqlLiteral]) -> None:
+    """Raise `Invalid` for columns that there are not; the message has what else is wrong with the first row."""
+    unknown: list[Invalid] = []
+    others: list[str] = []
+    typed = {lower_name(one.name): one for side in (schema.key, schema.value) if side for one in side.columns}
+    for name, literal in zip(columns, row, strict=False):
+        try:
+            column = typed.get(_key_of(schema, name))
+            if column is not None:
+                cast_literal(literal, column.type, column.name)
+        except UnfitLiteralError as error:
+            others.append(str(error))
+        except Invalid as error:
+            unknown.append(error)
+    if unknown:
+        first = unknown[0].reason
+        message = "; ".join([*(one.reason.message for one in unknown), *others])
+        raise Invalid(replace(first, message=message, details=tuple(one.reason.allowed for one in unknown[1:])))
 
 
 def _all_columns(schema: RecordSchema, count: int) -> list[str]:
@@ -179,14 +200,21 @@ def _encode_row(
 def _cells(schema: RecordSchema, side: RecordSide, row: Row, place: int) -> dict[str, Any]:
     """Return the values of one half of a row by name of column; what the row leaves out is left out."""
     cells: dict[str, Any] = {}
+    unfit: list[UnfitLiteralError] = []
     for column in side.columns:
         key = lower_name(column.name)
         if key not in row:
             continue
         literal = row[key]
         if literal is None and not column.nullable:
-            raise _unfit(UnfitLiteralError(column.name, literal, column.type, "it is never NULL"), place)
-        cells[column.name] = _cast(literal, column, place)
+            unfit.append(UnfitLiteralError(column.name, literal, column.type, "it is never NULL"))
+            continue
+        try:
+            cells[column.name] = cast_literal(literal, column.type, column.name)
+        except UnfitLiteralError as error:
+            unfit.append(error)
+    if unfit:
+        raise _unfit(unfit[0], place, *unfit[1:])
     return cells
 
 
@@ -197,11 +225,11 @@ def _cast(literal: SqlLiteral, column: Column, place: int) -> Any:
         raise _unfit(error, place) from error
 
 
-def _unfit(unfit: UnfitLiteralError, place: int) -> Invalid:
+def _unfit(unfit: UnfitLiteralError, place: int, *others: UnfitLiteralError) -> Invalid:
     where = f"row {place}: " if place > 1 else ""
     return Invalid.of(
         "VALUE_UNFIT",
-        f"{where}{unfit}; nothing was sent",
+        f"{where}{'; '.join(map(str, (unfit, *others)))}; nothing was sent",
         path=unfit.path,
         old=unfit.type,
         new=unfit.shown,

@@ -4,7 +4,8 @@ A body is not parsed here: Spark does that. Its text is kept as it was sent.
 """
 
 from treaty.core.column_types.tokens import SqlToken
-from treaty.metastore.sql.cursor import StatementCursor
+from treaty.metastore.sql.cursor import StatementCursor, is_comment
+from treaty.metastore.sql.foreign_words import COMMENT
 
 _FIRST_WORDS = frozenset({"SELECT", "FROM", "WITH", "VALUES", "TABLE"})
 _WINDOWS = {
@@ -66,6 +67,9 @@ def _check_words(cursor: StatementCursor, first: int, last: int) -> None:
     for at in range(first, last + 1):
         token = tokens[at]
         if token.kind == "sign":
+            if is_comment(token, tokens[at + 1]) and not is_comment(tokens[at - 1], token):
+                message = f"{token.text if token.text == '#' else '//'} begins no comment"
+                cursor.report("SYNTAX", message, token, hint=COMMENT)
             if token.text == "(":
                 groups.append(tokens[at + 1].keyword in _FIRST_WORDS)
             elif token.text == ")" and len(groups) > 1:

@@ -26,7 +26,7 @@ def read_create(cursor: StatementCursor, settings: Pairs) -> CreateSourceStateme
     or_replace = _read_replace(cursor)
     if cursor.token.keyword in {"SOURCE", "SINK"} and cursor.following.keyword not in {"STREAM", "TABLE"}:
         _refuse_source(cursor)
-    if cursor.sees("SOURCE"):
+    if cursor.token.keyword == "SOURCE":
         cursor.fail(
             "KSQL_SOURCE",
             "a read-only SOURCE of ksqlDB is not needed here",

@@ -8,12 +8,21 @@ from treaty.core.column_types.parser import PLAIN_TYPES, TypeReader
 from treaty.core.column_types.tokens import SqlToken, read_quoted, read_text
 from treaty.core.limits import SCRIPT_DIAGNOSTICS
 from treaty.metastore.sql.diagnostics import StatementError, nearest_word
-from treaty.metastore.sql.foreign_words import find_hint
+from treaty.metastore.sql.foreign_words import COMMENT, find_hint
 from treaty.metastore.sql.keywords import RESERVED_WORDS
 
 _QUOTES_HINT = "a name with other letters than A-Z, a-z, 0-9 and _, or one of the words {}, stands between back quotes"
+_AFTER_A_LIST = frozenset(("WITH", "AS"))
+"""Words that follow a list in parentheses and stand in none."""
 _ENDS_OF_ENTRIES = frozenset((",", ")"))
 _QUOTES = _QUOTES_HINT.format(", ".join(sorted(RESERVED_WORDS)))
+
+
+def is_comment(token: SqlToken, following: SqlToken) -> bool:
+    """Return whether a comment of other languages begins here: ``#`` or ``//``."""
+    return token.kind == "sign" and (
+        token.text == "#" or (token.text == following.text == "/" and token.end == following.start)
+    )
 
 
 class StatementCursor:
@@ -111,7 +120,9 @@ class StatementCursor:
             return
         self._expect("','")
         self._expect("')'")
-        self.fail()
+        token = self.token
+        is_over = token.kind == "end" or token.keyword in _AFTER_A_LIST
+        self.fail(hint=f"a ) is missing before {token.label}" if is_over else "")
 
     @property
     def ends_entry(self) -> bool:
@@ -211,6 +222,8 @@ class StatementCursor:
         before = self.tokens[self.at - 1] if self.at else token
         if token.text == "-" and before.end == token.start and self.is_name(before):
             return "a name with - in it stands between back quotes"
+        if is_comment(token, self.following):
+            return COMMENT
         return find_hint(self.tokens[0].keyword, before.keyword or before.text, token.keyword, token.text)
 
     def refuse_foreign(self, *words: str) -> None:
@@ -236,6 +249,13 @@ class StatementCursor:
     def warn(self, code: str, message: str, start: int, end: int, *, hint: str = "") -> None:
         """Note a warning."""
         self.warnings.append(StatementError(code, message, start, end, hint=hint))
+
+    def continue_after(self, error: StatementError, start: int) -> None:
+        """Note an error in an entry of a list that begins at `start`, and continue behind it; raise it where the list does not end."""
+        self.skip_entry(start)
+        if self.token.kind == "end":
+            raise error
+        self.note(error)
 
     def skip_entry(self, start: int) -> None:
         """Continue, after an error in an entry of a list that begins at `start`, at the comma or parenthesis that ends it."""

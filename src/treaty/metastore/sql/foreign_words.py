@@ -10,6 +10,12 @@ _FILES = (
 )
 _ONE_NAMESPACE = "all sources share one namespace: leave it out"
 _CLUSTERS = "addresses and connectors are no statements: `treaty serve --cluster NAME=FILE` names a Kafka cluster"
+_CONNECT = (
+    "Kafka Connect stays beside Treaty: CREATE STREAM name WITH (KAFKA_TOPIC = 'topic', VALUE_FORMAT = 'AVRO') describes what a source connector "
+    "writes, and a query writes itself to a topic, a Delta table or an Iceberg table: CREATE STREAM name WITH (CONNECTOR = 'delta', PATH = 'folder') AS SELECT …"
+)
+_TEST = "GIVEN name (values), … EXPECT name (values), … in a file NAME.test.sql, which `treaty test` runs"
+COMMENT = "-- begins a comment up to the end of its line, /* … */ stands around any other"
 _RIGHTS = "the rights file of the server says who may do what"
 _FUNCTIONS = "functions are those of Spark"
 _ONE_COMMIT = "each statement is one commit: leave it out"
@@ -17,12 +23,13 @@ _NOTHING = "leave it out: there is nothing to do"
 _VIEW = "CREATE STREAM name AS SELECT …, or CREATE MATERIALIZED VIEW name AS SELECT …, which is a table"
 _SINK = "CREATE STREAM name WITH (KAFKA_TOPIC = 'topic') AS SELECT …: a query writes the topic of its source"
 _NEW_COLUMN = "CREATE OR REPLACE with the other columns, or another version of the schema and ALTER … REFRESH SCHEMA"
+COMPUTED = "CREATE STREAM name AS SELECT *, expression AS column FROM STREAM source"
 _LIKE = "SELECT name FROM treaty.sources WHERE name LIKE 'a%'"
-_COLUMNS = "DESCRIBE name lists columns, DESCRIBE name EXTENDED properties"
+_COLUMNS = "DESCRIBE name lists the columns, and with EXTENDED behind the name the properties too"
 _SOURCES = "SELECT name, kind FROM treaty.sources, or SHOW STREAMS and SHOW TABLES"
 _SHOWN: Mapping[str, str] = {
     "FUNCTIONS": _FUNCTIONS,
-    "CONNECTORS": _CLUSTERS,
+    "CONNECTORS": _CONNECT,
     "CONNECTIONS": _CLUSTERS,
     "CLUSTERS": _CLUSTERS,
     "VARIABLES": "DEFINE holds for a script, or for a session of `treaty sql`, alone",
@@ -79,7 +86,7 @@ INSIDE: Mapping[str, Mapping[str, str]] = {
         "GLOBAL": "leave it out",
         "VIEW": _VIEW,
         "SINK": _SINK,
-        "CONNECTOR": _CLUSTERS,
+        "CONNECTOR": _CONNECT,
         "CONNECTION": _CLUSTERS,
         "SECRET": _CLUSTERS,
         "DATABASE": _ONE_NAMESPACE,
@@ -92,7 +99,7 @@ INSIDE: Mapping[str, Mapping[str, str]] = {
         "INDEX": "leave it out: a table is found by its key",
         "TOPIC": "CREATE STREAM name (columns) WITH (KAFKA_TOPIC = 'topic', PARTITIONS = 6, …)",
         "DEFAULT": "a default is part of the schema: register one, and leave the columns out",
-        "GENERATED": "a column that is computed belongs into a query: CREATE STREAM … AS SELECT …",
+        "GENERATED": f"a column that is computed belongs into a query: {COMPUTED}",
         "METADATA": "_timestamp, _partition, _offset and _headers are columns of every stream: leave it out",
         "CHECK": "a rule of values belongs into the schema",
         "UNIQUE": "KEY in a stream, PRIMARY KEY in a table",
@@ -106,7 +113,7 @@ INSIDE: Mapping[str, Mapping[str, str]] = {
         "VIEW": "DROP TABLE name, or DROP STREAM name",
         "SOURCE": "DROP STREAM name, or DROP TABLE name",
         "SINK": "DROP STREAM name: the query ends with its source, and the topic stays",
-        "CONNECTOR": _CLUSTERS,
+        "CONNECTOR": _CONNECT,
         "CONNECTION": _CLUSTERS,
         "DATABASE": _ONE_NAMESPACE,
         "SCHEMA": "`treaty schema delete` deletes versions of a subject",
@@ -133,9 +140,9 @@ INSIDE: Mapping[str, Mapping[str, str]] = {
     "LIST": _SHOWN,
     "DESCRIBE": {
         "FUNCTION": _FUNCTIONS,
-        "CONNECTOR": _CLUSTERS,
+        "CONNECTOR": _CONNECT,
         "DATABASE": _ONE_NAMESPACE,
-        "HISTORY": "a log keeps who changed what: DESCRIBE name EXTENDED has the last change",
+        "HISTORY": "SHOW HISTORY OF name lists its queries, and DESCRIBE name EXTENDED has the last change",
         "FORMATTED": "DESCRIBE name EXTENDED",
         "DETAIL": "DESCRIBE name EXTENDED",
         "SOURCE": "DESCRIBE name",
@@ -154,6 +161,14 @@ INSIDE: Mapping[str, Mapping[str, str]] = {
         "OVERWRITE": "INSERT INTO: records are appended",
         "ON": "leave it out: the newest record of a key is its row",
         "RETURNING": "leave it out: the answer has the offsets",
+    },
+    "ASSERT": {
+        "STREAM": _TEST,
+        "TABLE": _TEST,
+        "VALUES": _TEST,
+        "NULL": _TEST,
+        "TOMBSTONE": _TEST,
+        "TOMBSTONES": _TEST,
     },
     "EXPLAIN": {"ANALYZE": "EXPLAIN name", "PLAN": "EXPLAIN SELECT …"},
 }

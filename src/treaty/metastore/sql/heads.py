@@ -8,6 +8,7 @@ from treaty.core.limits import SOURCE_COLUMNS, SOURCE_PROPERTIES
 from treaty.core.schema import Pairs
 from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.diagnostics import StatementError, nearest_word
+from treaty.metastore.sql.foreign_words import COMPUTED
 from treaty.metastore.sql.properties import (
     PROPERTIES,
     PROPERTY_SYNONYMS,
@@ -40,8 +41,7 @@ def read_columns(cursor: StatementCursor, kind: str) -> tuple[HeadColumn, ...]:
                 _add(cursor, columns, read_column(cursor, kind), start)
             cursor.need_separator()
         except StatementError as error:
-            cursor.note(error)
-            cursor.skip_entry(first)
+            cursor.continue_after(error, first)
         if len(columns) > SOURCE_COLUMNS:
             message = f"the head has more columns than the limit SOURCE_COLUMNS of {SOURCE_COLUMNS}"
             cursor.fail("TOO_MANY_COLUMNS", message, hint="structs hold more")
@@ -74,7 +74,7 @@ def _refuse_entry(cursor: StatementCursor) -> None:
         hint = f"WITH (WATERMARK = '{column} DELAY OF INTERVAL 5 SECONDS')"
         cursor.fail("SYNTAX", "a watermark is a property here", hint=hint, expected=("a column",))
     if following == "AS" and cursor.is_name(cursor.token):
-        hint = "CREATE STREAM … AS SELECT …, *: a column that is computed belongs into a query"
+        hint = f"a column that is computed belongs into a query: {COMPUTED}"
         cursor.fail("SYNTAX", f"the column {cursor.token.label} has no type", hint=hint, expected=("a type",))
 
 
@@ -97,7 +97,7 @@ def _with_keys(
 
 def read_column(cursor: StatementCursor, kind: str) -> HeadColumn:
     """Read a column: a name, a type, and what follows in any order."""
-    name = cursor.read_name("a column")
+    name_token, name = cursor.token, cursor.read_name("a column")
     column_type = cursor.read_type()
     role, header, nullable, comment = "value", "", True, ""
     while not cursor.ends_entry:
@@ -117,21 +117,23 @@ def read_column(cursor: StatementCursor, kind: str) -> HeadColumn:
         elif cursor.take("PRIMARY"):
             cursor.need("KEY")
             role = "key"
-            _check_key_word(cursor, kind, "TABLE", token)
+            _check_key_word(cursor, kind, "TABLE", token, name_token)
         elif cursor.take("KEY"):
             role = "key"
-            _check_key_word(cursor, kind, "STREAM", token)
+            _check_key_word(cursor, kind, "STREAM", token, name_token)
         elif not cursor.take("NULL"):
             break
     return HeadColumn(name, column_type, role, header, nullable, comment)
 
 
-def _check_key_word(cursor: StatementCursor, kind: str, expected: str, token: SqlToken) -> None:
+def _check_key_word(cursor: StatementCursor, kind: str, expected: str, token: SqlToken, name: SqlToken) -> None:
+    """Note a word for a key that is that of the other kind of source; the hint is the column as it is written there."""
     if kind and kind != expected:
         word = "KEY" if kind == "STREAM" else "PRIMARY KEY"
         message = f"a key of a {kind} is {word}"
         end = cursor.tokens[cursor.at - 1].end
-        cursor.report("KEY_WORD_MISMATCH", message, token, hint=word, expected=(word,), end=end)
+        written = " ".join(cursor.text[name.start : token.start].split())
+        cursor.report("KEY_WORD_MISMATCH", message, token, hint=f"{written[:100]} {word}", expected=(word,), end=end)
 
 
 # ---------------------------------------------------------------------------------------------------------- properties
@@ -152,8 +154,7 @@ def read_properties(cursor: StatementCursor) -> GivenProperties:
             _read_property(cursor, properties)
             cursor.need_separator()
         except StatementError as error:
-            cursor.note(error)
-            cursor.skip_entry(first)
+            cursor.continue_after(error, first)
         if not cursor.next_entry():
             return properties
 

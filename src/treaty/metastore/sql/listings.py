@@ -19,7 +19,8 @@ def read_show(cursor: StatementCursor) -> ShowStatement | ShowCreateStatement:
         of = cursor.read_name() if cursor.take("OF") else ""
         recursive = cursor.take("RECURSIVE")
     if subject == "HISTORY":
-        cursor.need("OF")
+        if not cursor.take("OF"):
+            cursor.fail(hint="SHOW HISTORY OF name")
         of = cursor.read_name()
     extended = cursor.take("EXTENDED")
     cursor.need_end()

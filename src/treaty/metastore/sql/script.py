@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 from treaty.core.column_types.tokens import SqlToken, split_tokens
 from treaty.core.limits import SCRIPT_BYTES, SCRIPT_DIAGNOSTICS, SCRIPT_STATEMENTS, STATEMENT_BYTES
 from treaty.light_dataclass import dataclass
-from treaty.metastore.sql.cursor import StatementCursor
+from treaty.metastore.sql.cursor import StatementCursor, is_comment
 from treaty.metastore.sql.diagnostics import ERROR, WARNING, LineIndex, SqlDiagnostic, StatementError, nearest_word
-from treaty.metastore.sql.foreign_words import FIRST
+from treaty.metastore.sql.foreign_words import COMMENT, FIRST
 from treaty.metastore.sql.keywords import FIRST_WORDS
 from treaty.metastore.sql.statements import (
     DefineStatement,
@@ -229,9 +230,8 @@ class _ScriptParser:
     def _read(self, cursor: StatementCursor, replaced: ReplacedText | None, start: int, end: int) -> None:
         value: SqlStatement | None = None
         try:
-            opened = cursor.tokens[-2]
-            if opened.kind == "open":
-                raise _open_error(opened)
+            if cursor.tokens[-2].kind == "open":
+                raise _open_error(cursor.tokens)
             value = self._dispatch(cursor)
         except StatementError as error:
             cursor.errors.append(error)
@@ -297,7 +297,18 @@ def _split(value: SqlStatement, text: str, start: int, end: int, cursor: Stateme
     return ParsedStatement(value, start, end, text[:first], text[first:last], text[last:])
 
 
-def _open_error(token: SqlToken) -> StatementError:
+def _open_error(tokens: Sequence[SqlToken]) -> StatementError:
+    """The error of a text, a name or a comment that does not end, at the one that was most likely left open."""
+    token = tokens[-2]
+    for place, one in enumerate(tokens[:-2]):
+        if is_comment(one, tokens[place + 1]):
+            message = f"{one.text if one.text == '#' else '//'} begins no comment"
+            return StatementError("SYNTAX", message, one.start, one.end, hint=COMMENT)
+    early = _find_early_end(tokens)
+    if early is not None:
+        message = "the text that begins here ends at the next quote, and a later one does not end"
+        hint = f"{early.text[0]} where it ends; {early.text[0] * 2} for a quote inside of it"
+        return StatementError("TEXT_OPEN", message, early.start, early.end, expected=(early.text[0],), hint=hint)
     words = {"'": "the text", '"': "the text", "`": "the name", "/": "the comment"}
     what = words[token.text[0]]
     close = "*/" if token.text[0] == "/" else token.text[0]
@@ -305,6 +316,16 @@ def _open_error(token: SqlToken) -> StatementError:
     return StatementError(
         "TEXT_OPEN", message, token.start, token.end, expected=(close,), hint=f"{close} where it ends"
     )
+
+
+def _find_early_end(tokens: Sequence[SqlToken]) -> SqlToken | None:
+    """The first text that a word follows without a blank, before one with the same quotes that does not end."""
+    quote = tokens[-2].text[0]
+    return next((one for one, after in pairwise(tokens) if _runs_on(one, after) and one.text[0] == quote), None)
+
+
+def _runs_on(token: SqlToken, after: SqlToken) -> bool:
+    return token.kind == "text" and token.end == after.start and after.kind in {"word", "number"}
 
 
 def _refuse_word(cursor: StatementCursor) -> None:
@@ -317,6 +338,8 @@ def _refuse_word(cursor: StatementCursor) -> None:
     if word in {"FROM", "WITH"} or token.text == "(":
         hint = "CREATE STREAM … AS with this query, or SELECT … FROM treaty.sources"
         cursor.fail("SELECT_REFUSED", "a query alone is no statement", hint=hint, expected=FIRST_WORDS)
+    if is_comment(token, cursor.following):
+        cursor.fail("STATEMENT_UNKNOWN", f"{token.label} begins no statement", hint=COMMENT, expected=FIRST_WORDS)
     if token.text.startswith("\\"):
         hint = "short commands with a backslash are those of `treaty sql` on a terminal"
         cursor.fail("STATEMENT_UNKNOWN", f"{token.label} begins no statement", hint=hint, expected=FIRST_WORDS)

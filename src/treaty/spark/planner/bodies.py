@@ -21,7 +21,7 @@ from treaty.spark.planner.errors import is_about_body, refuse, refuse_fault
 from treaty.spark.planner.fingerprints import fingerprint, select_stateful
 from treaty.spark.planner.leaf_columns import blank_streams, find_leaf_columns, find_never_null
 from treaty.spark.planner.output import read_output, refuse_bad_keys
-from treaty.spark.planner.parsed_check import check_parsed, list_relations
+from treaty.spark.planner.parsed_check import check_parsed, list_relations, refuse_foreign_forms
 from treaty.spark.planner.pseudo_columns import PSEUDO, add_pseudo_columns, list_words
 from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, QueryBody, ReadableSource
 from treaty.spark.planner.result_modes import choose_mode
@@ -122,8 +122,10 @@ def parse_body(spark: SparkSession, body: str) -> TreeNode:
     if len(body.encode()) > PLANNER_BODY_BYTES:
         message = f"the query has {len(body.encode()):,} bytes, and at most {PLANNER_BODY_BYTES:,} are planned (PLANNER_BODY_BYTES)"
         raise BodyRefusedError("BODY_TOO_LARGE", message, "several queries, each reading the one before")
+    tokens = split_tokens(body)
+    refuse_foreign_forms(tokens)
     tree = read_tree(_parser(spark).parseQuery(body).toJSON())
-    check_parsed(tree, split_tokens(body))
+    check_parsed(tree, tokens)
     return tree
 
 

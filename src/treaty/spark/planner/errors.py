@@ -8,6 +8,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from treaty.core.finding import shorten_text
+from treaty.metastore.sql.foreign_bodies import COLUMN_FORMS
 from treaty.spark.planner.questions import BodyRefusedError
 
 _TAIL = re.compile(r"(\s*SQLSTATE: \w+|;\s*line \d+,? pos \d+).*", re.DOTALL)
@@ -24,6 +25,12 @@ _HINTS: Mapping[str, str] = {
     "MULTI_TIME_WINDOW_EXPRESSIONS_NOT_SUPPORTED": "one window in a query",
 }
 """By first part of the condition, what to do instead."""
+_INTERNALS = re.compile(
+    r"#\d+|unresolved operator|lambdafunction|org\.apache\.|INTERNAL_ERROR|LogicalPlan|'(?:Project|Filter|Aggregate|Join)\b|java\.lang\."
+)
+"""Text about Spark's own trees and classes, which no body has."""
+_UNKNOWN = "Spark can't work out the query: a name, an operator or a function stands where it has no meaning, and Spark does not say which"
+_SMALLER = "EXPLAIN SELECT of fewer columns and conditions finds the part"
 MESSAGE = 1_000
 """Characters of a message of Spark that are passed on."""
 
@@ -35,8 +42,18 @@ def refuse(error: PySparkException, body: str, code: str = "BODY_WRONG") -> Body
     start, end = _find_place(error, body)
     if condition.startswith(("PARSE", "FAILED_TO_PARSE")):
         code = "BODY_SYNTAX"
-    hint = next((way for first, way in _HINTS.items() if condition.startswith(first)), "")
+    hint = _suggest_column(error) or next((way for first, way in _HINTS.items() if condition.startswith(first)), "")
+    if _INTERNALS.search(text):
+        text, hint = _UNKNOWN, hint or _SMALLER
     return BodyRefusedError(code, text, hint, start, end)
+
+
+def _suggest_column(error: PySparkException) -> str:
+    """The column here for one that ksqlDB or Flink adds to a source; empty for any other error."""
+    if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+        return ""
+    name = (error.getMessageParameters() or {}).get("objectName", "")
+    return COLUMN_FORMS.get(name.rpartition(".")[2].strip("`").upper(), "")
 
 
 def is_about_body(error: Py4JJavaError) -> bool:
@@ -54,7 +71,10 @@ def _condition_of(thrown: Any) -> str:
 
 def refuse_fault(error: Py4JJavaError) -> BodyRefusedError:
     """Return the refusal of a body about which the JVM has raised such an error."""
-    return BodyRefusedError("BODY_WRONG", shorten_text(_plain(str(error.java_exception.getMessage())), MESSAGE))
+    text = shorten_text(_plain(str(error.java_exception.getMessage())), MESSAGE)
+    if _INTERNALS.search(text):
+        return BodyRefusedError("BODY_WRONG", _UNKNOWN, _SMALLER)
+    return BodyRefusedError("BODY_WRONG", text)
 
 
 def _plain(text: str) -> str:

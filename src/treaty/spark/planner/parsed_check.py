@@ -3,9 +3,12 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 
 from treaty.core.column_types.tokens import SqlToken, read_quoted, read_text
 from treaty.core.limits import BODY_ELEMENTS, BODY_NODES, BODY_WINDOWS
+from treaty.metastore.sql.diagnostics import WORD_LENGTH
+from treaty.metastore.sql.foreign_bodies import FUNCTION_FORMS, find_foreign_form
 from treaty.spark.planner.functions import (
     ALLOWED_FUNCTIONS,
     FILLED_FUNCTIONS,
@@ -51,6 +54,9 @@ _UNITS: Mapping[str, int] = {
 }  # fmt: skip
 _DURATION = re.compile(rf"([0-9]{{1,18}})\s*({'|'.join(_UNITS)})", re.IGNORECASE)
 HINTS = frozenset(("BROADCAST", "BROADCASTJOIN", "MAPJOIN"))
+_BEFORE_SOURCES = frozenset(("FROM", "JOIN", "STREAM"))
+NEAR = 0.75
+"""How much a function that is not there must be like one that is, of 1."""
 TIME_WORDS = ("now", "today", "tomorrow", "yesterday")
 TIME_LITERALS = frozenset(("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"))
 
@@ -193,7 +199,11 @@ def _check_node(node: TreeNode, tokens: Sequence[SqlToken]) -> None:
         code, message, hint = REFUSED_NODES[kind]
         raise BodyRefusedError(code, message, hint, *find_words(tokens, kind))
     if kind not in (ALLOWED_PLANS if is_plan(node) else ALLOWED_EXPRESSIONS):
-        raise BodyRefusedError("BODY_REFUSED", f"a query may not have {kind}", "what the page on queries lists")
+        raise BodyRefusedError(
+            "BODY_REFUSED",
+            f"a query may not have {kind}",
+            "SELECT, FROM, JOIN, WHERE, GROUP BY and UNION ALL, as the page on queries has them",
+        )
     if kind == "UnresolvedWith" and node.members.get("allowRecursion"):
         raise BodyRefusedError(
             "BODY_REFUSED",
@@ -235,15 +245,28 @@ def _check_function(node: TreeNode, name: str, tokens: Sequence[SqlToken]) -> No
         known = (
             "is no function of queries" if node.kind == "UnresolvedFunction" else "makes no rows that a query may read"
         )
-        hint = (
-            "the functions that the page on queries lists"
-            if lower not in ALLOWED_FUNCTIONS
-            else "the function in SELECT"
-        )
+        hint = _suggest_function(name) if lower not in ALLOWED_FUNCTIONS else "the function in SELECT"
         raise BodyRefusedError("FUNCTION_REFUSED", f"{name} {known}", hint, start, end)
     if lower in TIMES_OF_AN_ARGUMENT and not node.children and not node.members.get("arguments"):
         message = f"{name}() without an argument is the time of the machine"
         raise BodyRefusedError("FUNCTION_REFUSED", message, f"{name} of a column", start, end)
+
+
+def _suggest_function(name: str) -> str:
+    """What to write instead of a function that Spark, or a query, does not have."""
+    form = FUNCTION_FORMS.get(name.upper())
+    if form:
+        return form
+    near = get_close_matches(name.lower(), sorted(ALLOWED_FUNCTIONS), 1, NEAR) if len(name) <= WORD_LENGTH else []
+    listed = "the reference of queries lists the functions of Spark that a query may call"
+    return f"did you mean {near[0]}? {listed}" if near else f"expressions and CASE; {listed}"
+
+
+def refuse_foreign_forms(tokens: Sequence[SqlToken]) -> None:
+    """Raise `BodyRefusedError` for what is written as in ksqlDB or Flink, and means something else to Spark, or nothing."""
+    form = find_foreign_form(tokens, LAMBDA_FUNCTIONS)
+    if form is not None:
+        raise BodyRefusedError("BODY_REFUSED", *form)
 
 
 def refuse_function(name: str, place: SqlToken | None) -> BodyRefusedError:
@@ -273,6 +296,15 @@ def find_call(tokens: Sequence[SqlToken], name: str) -> SqlToken | None:
     words = [(at, one) for at, one in enumerate(tokens) if name_of_token(one).lower() == name]
     calls = [one for at, one in words if tokens[at + 1].text == "("]
     return next(iter(calls or [one for _, one in words]), None)
+
+
+def find_source(tokens: Sequence[SqlToken], name: str) -> tuple[int, int]:
+    """Return the place of a source behind FROM, JOIN, STREAM or a comma; -1 where the body has none."""
+    for at, token in enumerate(tokens[1:], 1):
+        before = tokens[at - 1]
+        if name_of_token(token).lower() == name.lower() and (before.keyword in _BEFORE_SOURCES or before.text == ","):
+            return token.start, token.end
+    return -1, -1
 
 
 def name_of_token(token: SqlToken) -> str:

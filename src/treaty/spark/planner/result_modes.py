@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from treaty.core.column_types.tokens import print_name, split_tokens
 from treaty.spark.planner.analyzed_check import has_filter_above, is_streaming, list_aggregates
 from treaty.spark.planner.errors import refuse
 from treaty.spark.planner.keys import find_group_key, find_table_key
-from treaty.spark.planner.questions import BodyRefusedError, QueryBody
+from treaty.spark.planner.parsed_check import find_source
+from treaty.spark.planner.pseudo_columns import PSEUDO
+from treaty.spark.planner.questions import BodyRefusedError, QueryBody, ReadableSource
 from treaty.spark.planner.stream_checks import StreamChecks
 from treaty.spark.planner.trees import TreeNode
 
@@ -28,11 +31,7 @@ def choose_mode(checks: StreamChecks, query: QueryBody, columns: Sequence[str]) 
     if not is_streaming(checks.tree):
         return ResultMode(UPDATE, find_table_key(checks.tree, query.sources[0], columns), is_table=True)
     if not query.is_unbounded and checks.has_endless_join():
-        raise BodyRefusedError(
-            "STATE_UNBOUNDED",
-            "a join of two streams without a bound in time keeps all their rows for ever",
-            "WATERMARK on both, and b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR in ON; or ALLOW_UNBOUNDED_STATE = true",
-        )
+        raise _refuse_endless(checks, query)
     aggregates = list_aggregates(checks.tree)
     if aggregates:
         return _choose_grouped(checks, query, aggregates[0], columns)
@@ -41,6 +40,34 @@ def choose_mode(checks: StreamChecks, query: QueryBody, columns: Sequence[str]) 
     if query.kind == "TABLE":
         return ResultMode(APPEND, _declared_key(query, columns), notes=note)
     return ResultMode(APPEND, notes=note)
+
+
+def _refuse_endless(checks: StreamChecks, query: QueryBody) -> BodyRefusedError:
+    """The refusal of a join of streams that keeps all rows of a side: it lacks watermarks, else a bound."""
+    tokens = split_tokens(query.text)
+    names_without = checks.list_unmarked()
+    unmarked = [one for one in query.sources if one.name.lower() in names_without]
+    if unmarked:
+        names = " and ".join(one.name for one in unmarked)
+        forms = ", ".join(
+            f"STREAM {one.name} WATERMARK {_name_time(one)} DELAY OF INTERVAL 10 MINUTES AS …" for one in unmarked
+        )
+        hint = f"FROM or JOIN {forms}: before the alias, and with b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR in ON; or ALLOW_UNBOUNDED_STATE = true"
+        message = f"{names} {'has' if len(unmarked) == 1 else 'have'} no WATERMARK: a join of two streams keeps all their rows for ever without one on both"
+        return BodyRefusedError("STATE_UNBOUNDED", message, hint, *find_source(tokens, unmarked[0].name))
+    joins = [one for one in tokens if one.keyword == "JOIN"]
+    return BodyRefusedError(
+        "STATE_UNBOUNDED",
+        "a join of two streams without a bound in time keeps all their rows for ever",
+        "b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR in ON, of the columns that the WATERMARK of both sides names; or ALLOW_UNBOUNDED_STATE = true",
+        *((joins[0].start, joins[0].end) if len(joins) == 1 else (-1, -1)),
+    )
+
+
+def _name_time(source: ReadableSource) -> str:
+    """The column of a source that can be a watermark: the first time, else that of its records."""
+    times = [one.name for one in source.columns if one.type.upper().startswith("TIMESTAMP") and one.role != PSEUDO]
+    return print_name(times[0]) if times else "_timestamp"
 
 
 def _choose_grouped(checks: StreamChecks, query: QueryBody, aggregate: TreeNode, columns: Sequence[str]) -> ResultMode:

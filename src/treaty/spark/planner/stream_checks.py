@@ -45,6 +45,20 @@ class StreamChecks:
         """Return whether a join of streams keeps rows of one of its sides for ever."""
         return any(map(self._is_endless, _list_joins(self.tree, self.plan)))
 
+    def list_unmarked(self) -> tuple[str, ...]:
+        """Return the names, in small letters, of the streams without a watermark."""
+        names: dict[str, None] = {}
+        waiting = [(self.tree, False)]
+        while waiting:
+            node, has_mark = waiting.pop()
+            has_mark = has_mark or node.kind == "EventTimeWatermark"
+            if node.kind == "View":
+                if is_streaming(node) and not has_mark and not node.has("EventTimeWatermark"):
+                    names[str(node.members["desc"]["identifier"]["table"]).lower()] = None
+                continue
+            waiting += [(one, has_mark) for one in reversed(node.children)]
+        return tuple(names)
+
     def _is_endless(self, join: Any) -> bool:
         jvm: Any = self.spark._jvm  # noqa: SLF001
         helper = jvm.org.apache.spark.sql.catalyst.analysis.StreamingJoinHelper

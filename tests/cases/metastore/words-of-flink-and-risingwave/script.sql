@@ -27,3 +27,5 @@ DROP SOURCE src
 DROP SINK snk
 DROP STREAM src
 ALTER SYSTEM SET x = 1
+CREATE STREAM r (id BIGINT, at ROW<x INT, y STRING>) WITH ('topic' = 'r', 'value.format' = 'json')
+CREATE STREAM r (id BIGINT, at ARRAY<MULTISET<INT>>) WITH ('topic' = 'r', 'value.format' = 'json')

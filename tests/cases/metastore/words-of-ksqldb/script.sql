@@ -32,3 +32,8 @@ DEFINE topic = 'defined'; CREATE STREAM ${topic} (a INT) WITH (KAFKA_TOPIC = '${
 DROP STREAM IF EXISTS defined DELETE TOPIC
 CREATE TYPE address AS STRUCT<street VARCHAR, zip INTEGER>
 DROP TYPE IF EXISTS address
+CREATE SINK CONNECTOR c WITH ('connector.class' = 'x')
+DROP CONNECTOR c
+ASSERT VALUES pageviews (viewtime) VALUES (1)
+ASSERT STREAM pageviews (viewtime BIGINT)
+CREATE STREAM a AS SELECT userid FROM pageviews EMIT CHANGES LIMIT 3
