@@ -11,7 +11,7 @@ import pytest
 from treaty.arrow.bad_rows import count_reasons, filter_rows, join_results, select_listed
 from treaty.arrow.delta_log import NoTableError
 from treaty.assemble import connect
-from treaty.cli.metastore.queries.watch import NO_RUNNER, read_statuses
+from treaty.cli.metastore.queries.watch import read_statuses
 from treaty.core.limits import FORMER_GENERATIONS
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.refusals import Invalid, SourceNotFound
@@ -20,6 +20,7 @@ from treaty.core.requests import Request
 from treaty.core.sources import BAD
 from treaty.metastore import Metastore
 from treaty.metastore.bad_rows import find_origin, first_generation, name_bad_folder
+from treaty.metastore.execution.pages import NO_RUNNER
 from treaty.metastore.records.tables import find_folder, writer_of
 from treaty.plan.rows import OPEN, REPLAYED, SOURCE_COLUMNS, BadRowFilter
 from treaty.spark.runner.service.part_status import FieldReads, PartStatus, add_bad, add_progress

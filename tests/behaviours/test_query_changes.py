@@ -213,6 +213,12 @@ def chain(registry: Connection) -> QueryPlan:
     return query
 
 
+def test_a_drop_says_what_goes_along(registry: Connection) -> None:
+    chain(registry)
+    (answer,) = Metastore(registry.registry).run("DROP TABLE t CASCADE", dry_run=True)
+    assert sorted((row[0], row[3]) for row in answer.rows) == [(name, "goes along") for name in "uvw"]
+
+
 def checkpoints(registry: Connection) -> dict[str, tuple[str, bool]]:
     """How the checkpoint of each query began, and whether it began last of all."""
     queries = {name: describe(registry, name).query for name in "tuvw"}

@@ -287,3 +287,21 @@ def test_queries_are_shown_with_their_runners(there: Connection) -> None:
         "late": ("query", "flights", "r1", "http://127.0.0.1:9465"),
         "lost": ("query", "flights", "", ""),
     }
+
+
+def test_a_query_that_no_runner_has_is_shown_as_such(there: Connection) -> None:
+    metastore = Metastore(there.registry)
+
+    def states() -> dict[str, str]:
+        listing = metastore.run_one("SHOW QUERIES")
+        rows = [dict(zip(listing.columns, row, strict=True)) for row in listing.rows]
+        return {str(row["source"]): str(row["state"]) for row in rows}
+
+    assert states() == {"late": "NO RUNNER", "lost": "NO RUNNER"}
+    held = lease(there, "r1")
+    there.ask(AssignQueries("r1", held.epoch, (part(there, "late"),)))
+    metastore.run_one("PAUSE lost")
+    assert states() == {"late": "RUNNING", "lost": "PAUSED"}
+    metastore.run_one("RESUME lost")
+    there.ask(ReleaseRunner("r1", held.epoch))
+    assert states() == {"late": "NO RUNNER", "lost": "NO RUNNER"}

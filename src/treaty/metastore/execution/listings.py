@@ -1,6 +1,6 @@
 """SHOW, DESCRIBE and SHOW CREATE: rows of the metastore as rows of results."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -21,12 +21,19 @@ from treaty.core.names import Subject
 from treaty.core.refusals import NotFound, Refusal, SourceNotFound, TypeNotFound
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.requests import ListSubjects
-from treaty.core.sources import BAD, QUERY, QueryPlan, Source
+from treaty.core.sources import BAD, QUERY, RUNNING, QueryPlan, Source
 from treaty.core.state.metastore.indexes import pins_of, reads_of
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.columns.missing_types import MissingTypesError
 from treaty.metastore.execution.history import show_history
-from treaty.metastore.execution.pages import list_dropped, list_fed_queries, list_sources, list_types
+from treaty.metastore.execution.pages import (
+    NO_RUNNER,
+    list_dropped,
+    list_fed_queries,
+    list_running,
+    list_sources,
+    list_types,
+)
 from treaty.metastore.execution.results import ResultRows
 from treaty.metastore.execution.source_printer import print_source, print_type
 from treaty.metastore.sql.diagnostics import WORD_LENGTH
@@ -79,6 +86,7 @@ def _show_queries(statement: ShowStatement) -> Exchange[ResultRows]:
     if statement.extended:
         return (yield from _show_fed_queries())
     listing = ResultRows(("source", "kind", "state", "reads", "incarnation", "body"))
+    running = yield from list_running()
     for source in (yield from list_sources()):
         query = source.query
         if source.imported is not None:
@@ -86,8 +94,15 @@ def _show_queries(statement: ShowStatement) -> Exchange[ResultRows]:
         if query is None:
             continue
         reads = ", ".join(read.spelling or read.source for read in query.plan.reads)
-        listing.add(source.name, source.kind, source.desired, reads, query.began, query.plan.body)
+        listing.add(source.name, source.kind, _state_of(source, running), reads, query.began, query.plan.body)
     return listing
+
+
+def _state_of(source: Source, running: Collection[str] | None) -> str:
+    """The state that a query is to have, or that no runner has it. `running` are the keys of those that runners have, None where that is not known."""
+    if source.desired != RUNNING or running is None or key_of_name(source.name) in running:
+        return source.desired
+    return NO_RUNNER
 
 
 def _show_fed_queries() -> Exchange[ResultRows]:

@@ -1,14 +1,15 @@
 """All rows of paged queries, as exchanges: the limits SOURCES and TYPES bound their pages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from treaty.core.messages.metastore import Dependent, DroppedListed, ListDropped, ListSources, ListTypes
 from treaty.core.messages.query_feed import FedQuery, FedRunner, ListQueries
+from treaty.core.refusals import Refusal
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.requests import Request
-from treaty.core.sources import Source, StoredType
+from treaty.core.sources import QUERY, Source, StoredType
 from treaty.core.state.metastore.keys import key_of_name
 
 T = TypeVar("T")
@@ -31,6 +32,23 @@ def list_upstreams() -> Exchange[tuple[tuple[str, str, Dependent], ...]]:
         for used in one.types
     ]
     return tuple(edges)
+
+
+NO_RUNNER = "NO RUNNER"
+"""The state of a query that should run, and that no runner has."""
+
+
+def list_running() -> Exchange[Collection[str] | None]:
+    """Return the keys of the sources whose query a runner with a lease has; None where that is not for the caller to see."""
+    try:
+        queries, runners = yield from list_fed_queries()
+    except Refusal:
+        return None
+    return {
+        key_of_name(fed.source.name)
+        for fed in queries
+        if any(one.part == QUERY and one.runner in runners for one in fed.assigned)
+    }
 
 
 def list_fed_queries() -> Exchange[tuple[tuple[FedQuery, ...], dict[str, FedRunner]]]:

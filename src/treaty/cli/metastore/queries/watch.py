@@ -21,14 +21,13 @@ from treaty.core.messages.runners import ReleaseRunner
 from treaty.core.registry import run_exchange
 from treaty.core.sources import BAD, QUERY
 from treaty.core.state.metastore.keys import key_of_name
+from treaty.metastore.execution.pages import NO_RUNNER
 
 ANSWER_SECONDS = 5
 """Seconds in which a runner answers."""
 HEADS = ("query", "part", "state", "runner", "in", "out", "bad", "lag", "batch", "seconds", "reason")
 STATUS_BYTES = 64 * 1_024 * 1_024
 """Bytes that the status of a runner has at most."""
-NO_RUNNER = "NO RUNNER"
-"""The state of a query that no runner has."""
 
 
 @click.group("query", cls=SubcommandGroup)
