@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from treaty.core.limits import BODY_ELEMENTS, BODY_NODES, BODY_WINDOWS, PLAN_SECONDS, PLANNER_BODY_BYTES, PLANNER_HEAP
+from treaty.metastore.sql.foreign_bodies import COLUMN_FORMS, FUNCTION_FORMS, TYPE_FORMS
 from treaty.spark.planner.codes import BODY_CODES
 from treaty.spark.planner.functions import ALLOWED_BY_GROUP, REFUSED_BY_REASON
 from treaty.spark.planner.settings import PINNED
@@ -31,6 +32,7 @@ def _lines() -> Iterator[str]:
     for reason, names in REFUSED_BY_REASON.items():
         yield f"| {reason} | {', '.join(f'`{name}`' for name in names.split())} |"
     yield "\nTexts that Spark takes for the present time are refused too: `TIMESTAMP 'now'`, `to_date('today')`.\n"
+    yield from _foreign_lines()
     yield "## Refusals\n"
     yield "| code | says | way round |\n|---|---|---|"
     for code, (says, way) in BODY_CODES.items():
@@ -43,3 +45,14 @@ def _lines() -> Iterator[str]:
     yield "| setting | value |\n|---|---|"
     for name, value in PINNED:
         yield f"| `{name}` | `{value}` |"
+
+
+def _foreign_lines() -> Iterator[str]:
+    """Yield the words of other systems, with the form here."""
+    yield "## Words of ksqlDB, Flink and RisingWave\n"
+    yield "A query with one of them is refused, at its place and with the form here.\n"
+    yield "| word | write |\n|---|---|"
+    for names, call in ((FUNCTION_FORMS, "(…)"), (COLUMN_FORMS, ""), (TYPE_FORMS, " as a type")):
+        yield from (f"| `{name}{call}` | `{form}` |" for name, form in names.items())
+    yield "| `a->b` | `a.b` |"
+    yield "| `TUMBLE(TABLE …)`, `HOP(TABLE …)` | `window(ts, '1 minute')` in `GROUP BY` |\n"
