@@ -18,7 +18,6 @@ from treaty.core.messages.assessments import ChangeAssessment, LostColumn
 from treaty.core.refusals import Invalid, NotPermitted, Refusal
 from treaty.core.registry import CallOptions
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourceRead, StateFingerprint
-from treaty.metastore.compared_results import ONLY_OLD, ComparedRow, ResultComparison, RowCounts, list_comparison
 from treaty.metastore.metastore import Metastore
 
 COLUMNS = (SourceColumn("k", "STRING", role="key"), SourceColumn("n", "BIGINT"))
@@ -142,11 +141,9 @@ def test_a_refusal_offers_no_exchange_where_rows_can_not_be_exchanged(registry: 
     with pytest.raises(NotPermitted) as refused:
         create(registry, changed, name="i", connector=connector)
     assessment = create(registry, changed, name="i", connector=connector, assess=True).assessment
-    assert assessment is not None
-    for offered in (refused.value.reason.allowed, "; ".join(assessment.ways)):
-        assert "'empty'" in offered
-        assert "'backfill'" not in offered
-        assert "'cascade'" not in offered
+    for offered in (refused.value.reason.allowed, str(assessment)):
+        found = [way for way in ("'empty'", "'backfill'", "'cascade'") if way in offered]
+        assert found == ["'empty'"]
     create(registry, changed, name="i", connector=connector, on_change="EMPTY")
 
 
@@ -155,8 +152,7 @@ def test_a_refusal_does_not_offer_to_keep_rows_whose_columns_get_another_type(re
     create(registry, query)
     with pytest.raises(NotPermitted) as refused:
         create(registry, replace(query, body="SELECT 2"), (COLUMNS[0], SourceColumn("n", "STRING")))
-    assert "'empty'" not in refused.value.reason.allowed
-    assert "'backfill'" in refused.value.reason.allowed
+    assert refused.value.reason.allowed.startswith("WITH (ON_CHANGE = 'backfill')")
 
 
 @pytest.mark.parametrize("on_change", ["EMPTY", "BACKFILL"])
@@ -211,12 +207,6 @@ def chain(registry: Connection) -> QueryPlan:
     beside = plan(registry, "t")
     create(registry, replace(beside, reads=(replace(beside.reads[0], mode="table"),)), name="w")
     return query
-
-
-def test_a_drop_says_what_goes_along(registry: Connection) -> None:
-    chain(registry)
-    (answer,) = Metastore(registry.registry).run("DROP TABLE t CASCADE", dry_run=True)
-    assert sorted((row[0], row[3]) for row in answer.rows) == [(name, "goes along") for name in "uvw"]
 
 
 def checkpoints(registry: Connection) -> dict[str, tuple[str, bool]]:
@@ -408,15 +398,3 @@ def test_a_comparison_of_rows_says_where_it_runs(registry: Connection) -> None:
     assert refused.value.reason.rule == "COMPARE_ELSEWHERE"
     assert "treaty sql --planner local with --files ROOT" in refused.value.reason.allowed
     assert describe(registry) == before
-
-
-def test_a_comparison_of_rows_is_listed_with_counts_columns_and_a_sample() -> None:
-    counts = RowCounts(old=5, new=4, equal=1, only_old=2, only_new=1, differing=1)
-    row = ComparedRow(ONLY_OLD, (("k", '"a"'), ("n", "1")), times=2)
-    compared = ResultComparison("as batches", (("f", "version 3"),), (), counts, (("n", 1),), ("x",), ("y",), (row,))
-    rows = list(list_comparison(compared))
-    assert ("range", "f", "version 3") in rows
-    assert [detail for part, _, detail in rows if part == "rows"] == ["5", "4", "1", "2", "1", "1"]
-    assert ("column differs", "n", "in 1 row") in rows
-    assert [name for part, name, _ in rows if part == "column"] == ["x", "y"]
-    assert rows[-1] == ("only in the old", 'k "a", n 1', "2 times")

@@ -289,6 +289,13 @@ def test_queries_are_shown_with_their_runners(there: Connection) -> None:
     }
 
 
+def test_a_drop_says_which_queries_go_along(there: Connection) -> None:
+    listing = Metastore(there.registry).run_one("DROP STREAM flights CASCADE", dry_run=True)
+    rows = [dict(zip(listing.columns, row, strict=True)) for row in listing.rows]
+    along = {str(row["name"]): row["effect"] for row in rows}
+    assert along == dict.fromkeys(("flights_bad", "late", "lost"), "goes along")
+
+
 def test_a_query_that_no_runner_has_is_shown_as_such(there: Connection) -> None:
     metastore = Metastore(there.registry)
 

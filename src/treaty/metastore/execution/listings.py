@@ -337,8 +337,8 @@ def _show_create_type(name: str) -> Exchange[ResultRows]:
 def add_nearest_types(missing: MissingTypesError) -> Exchange[MissingTypesError]:
     """Return the refusal of several types with the one for each that is much like it."""
     nearest: list[TypeNotFound] = []
-    for one in missing.missing:
-        near = yield from add_nearest_name(one)
+    for refused in missing.missing:
+        near = yield from add_nearest_name(refused)
         assert isinstance(near, TypeNotFound), "the refusal keeps its kind"
         nearest.append(near)
     return MissingTypesError.by(nearest)

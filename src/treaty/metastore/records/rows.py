@@ -62,7 +62,7 @@ def insert_rows(schema: RecordSchema, columns: Sequence[str], rows: Sequence[Seq
 def _refuse_unknown(schema: RecordSchema, columns: Sequence[str], row: Sequence[SqlLiteral]) -> None:
     """Raise `Invalid` for columns that there are not; the message has what else is wrong with the first row."""
     unknown: list[Invalid] = []
-    others: list[str] = []
+    unfit: list[str] = []
     typed = {lower_name(one.name): one for side in (schema.key, schema.value) if side for one in side.columns}
     for name, literal in zip(columns, row, strict=False):
         try:
@@ -70,12 +70,12 @@ def _refuse_unknown(schema: RecordSchema, columns: Sequence[str], row: Sequence[
             if column is not None:
                 cast_literal(literal, column.type, column.name)
         except UnfitLiteralError as error:
-            others.append(str(error))
+            unfit.append(str(error))
         except Invalid as error:
             unknown.append(error)
     if unknown:
         first = unknown[0].reason
-        message = "; ".join([*(one.reason.message for one in unknown), *others])
+        message = "; ".join([*(one.reason.message for one in unknown), *unfit])
         raise Invalid(replace(first, message=message, details=tuple(one.reason.allowed for one in unknown[1:])))
 
 
@@ -225,11 +225,11 @@ def _cast(literal: SqlLiteral, column: Column, place: int) -> Any:
         raise _unfit(error, place) from error
 
 
-def _unfit(unfit: UnfitLiteralError, place: int, *others: UnfitLiteralError) -> Invalid:
+def _unfit(unfit: UnfitLiteralError, place: int, *further: UnfitLiteralError) -> Invalid:
     where = f"row {place}: " if place > 1 else ""
     return Invalid.of(
         "VALUE_UNFIT",
-        f"{where}{'; '.join(map(str, (unfit, *others)))}; nothing was sent",
+        f"{where}{'; '.join(map(str, (unfit, *further)))}; nothing was sent",
         path=unfit.path,
         old=unfit.type,
         new=unfit.shown,

@@ -13,7 +13,7 @@ from treaty.metastore.sql.keywords import RESERVED_WORDS
 
 _QUOTES_HINT = "a name with other letters than A-Z, a-z, 0-9 and _, or one of the words {}, stands between back quotes"
 _AFTER_A_LIST = frozenset(("WITH", "AS"))
-"""Words that follow a list in parentheses and stand in none."""
+"""Words that follow a list in parentheses."""
 _ENDS_OF_ENTRIES = frozenset((",", ")"))
 _QUOTES = _QUOTES_HINT.format(", ".join(sorted(RESERVED_WORDS)))
 

@@ -300,10 +300,10 @@ def _split(value: SqlStatement, text: str, start: int, end: int, cursor: Stateme
 def _open_error(tokens: Sequence[SqlToken]) -> StatementError:
     """The error of a text, a name or a comment that does not end, at the one that was most likely left open."""
     token = tokens[-2]
-    for place, one in enumerate(tokens[:-2]):
-        if is_comment(one, tokens[place + 1]):
-            message = f"{one.text if one.text == '#' else '//'} begins no comment"
-            return StatementError("SYNTAX", message, one.start, one.end, hint=COMMENT)
+    comment = next((before for before, after in pairwise(tokens) if is_comment(before, after)), None)
+    if comment is not None:
+        message = f"{comment.text if comment.text == '#' else '//'} begins no comment"
+        return StatementError("SYNTAX", message, comment.start, comment.end, hint=COMMENT)
     early = _find_early_end(tokens)
     if early is not None:
         message = "the text that begins here ends at the next quote, and a later one does not end"

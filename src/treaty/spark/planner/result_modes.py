@@ -45,16 +45,16 @@ def choose_mode(checks: StreamChecks, query: QueryBody, columns: Sequence[str]) 
 def _refuse_endless(checks: StreamChecks, query: QueryBody) -> BodyRefusedError:
     """The refusal of a join of streams that keeps all rows of a side: it lacks watermarks, else a bound."""
     tokens = split_tokens(query.text)
-    names_without = checks.list_unmarked()
-    unmarked = [one for one in query.sources if one.name.lower() in names_without]
-    if unmarked:
-        names = " and ".join(one.name for one in unmarked)
+    lacking_names = checks.list_without_watermark()
+    lacking = [one for one in query.sources if one.name.lower() in lacking_names]
+    if lacking:
+        names = " and ".join(one.name for one in lacking)
         forms = ", ".join(
-            f"STREAM {one.name} WATERMARK {_name_time(one)} DELAY OF INTERVAL 10 MINUTES AS …" for one in unmarked
+            f"STREAM {one.name} WATERMARK {_name_time(one)} DELAY OF INTERVAL 10 MINUTES AS …" for one in lacking
         )
         hint = f"FROM or JOIN {forms}: before the alias, and with b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR in ON; or ALLOW_UNBOUNDED_STATE = true"
-        message = f"{names} {'has' if len(unmarked) == 1 else 'have'} no WATERMARK: a join of two streams keeps all their rows for ever without one on both"
-        return BodyRefusedError("STATE_UNBOUNDED", message, hint, *find_source(tokens, unmarked[0].name))
+        message = f"{names} {'has' if len(lacking) == 1 else 'have'} no WATERMARK: a join of two streams keeps all their rows for ever without one on both"
+        return BodyRefusedError("STATE_UNBOUNDED", message, hint, *find_source(tokens, lacking[0].name))
     joins = [one for one in tokens if one.keyword == "JOIN"]
     return BodyRefusedError(
         "STATE_UNBOUNDED",

@@ -45,7 +45,7 @@ class StreamChecks:
         """Return whether a join of streams keeps rows of one of its sides for ever."""
         return any(map(self._is_endless, _list_joins(self.tree, self.plan)))
 
-    def list_unmarked(self) -> tuple[str, ...]:
+    def list_without_watermark(self) -> tuple[str, ...]:
         """Return the names, in small letters, of the streams without a watermark."""
         names: dict[str, None] = {}
         waiting = [(self.tree, False)]

@@ -149,9 +149,9 @@ def list_ways(stored: Source, source: Source) -> tuple[str, ...]:
 
     Rows can be exchanged in a Delta table alone, and can stay where no column gets another type.
     """
-    kept = () if list_type_changes(stored, source) else (_EMPTY_WAY,)
-    exchanged = _EXCHANGES if source.connector == DELTA else ()
-    return (*kept, *exchanged, _OTHER_NAME)
+    ways = () if list_type_changes(stored, source) else (_EMPTY_WAY,)
+    exchanges = _EXCHANGES if source.connector == DELTA else ()
+    return (*ways, *exchanges, _OTHER_NAME)
 
 
 # ------------------------------------------------------------------------------------------------ replaced and restarted
