@@ -139,7 +139,7 @@ def test_statements_before_an_error_stay_and_are_in_its_entities(http: httpx2.Cl
         ("CREATE STREAM x (a INT) WITH (KAFKA_TOPIC='x', VALUE_FORMAT='JSON');", 40001, "JSON_SR"),
         ("CREATE STREAM x (a INT) WITH (KAFKA_TOPIC='x', FORMAT='delimited');", 40001, "DELIMITED"),
         ("CREATE STREAM x (a INT KEY) WITH (KAFKA_TOPIC='x', KEY_FORMAT='JSON', VALUE_FORMAT='AVRO');", 40001, "keys are JSON"),
-        ("CREATE SOURCE CONNECTOR c WITH ('a'='b');", 40001, "--cluster"),
+        ("CREATE SOURCE CONNECTOR c WITH ('a'='b');", 40001, "Kafka Connect stays beside Treaty"),
         ("INSERT INTO x SELECT * FROM y;", 40001, "UNION ALL"),
         ("SHOW FUNCTIONS;", 40001, "Spark"),
         ("SHOW SUBJECTS;", 40001, "/metastore/v1/statements"),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Protocol
 from treaty.core.messages.metastore import ExpectedSource
 from treaty.core.refusals import Invalid, SourceNotFound, TypeNotFound
 from treaty.core.registry import CallOptions, Exchange, Registry, run_exchange
-from treaty.metastore.columns.missing_types import MissingTypesError
 from treaty.metastore.execution.context import PlanningOptions, StatementContext
 from treaty.metastore.execution.listings import add_nearest_name, add_nearest_types
 from treaty.metastore.execution.memory import recall_statement
@@ -16,6 +15,7 @@ from treaty.metastore.execution.results import FailedStatement, InvalidStatement
 from treaty.metastore.execution.statements import EXECUTORS, EXPECTING, cells_of, kind_of
 from treaty.metastore.records.steps import RecordDestination
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
+from treaty.metastore.sql.missing_types import MissingTypesError
 from treaty.metastore.sql.script import ParsedStatement, StatementScript, parse_script
 
 if TYPE_CHECKING:

@@ -25,12 +25,12 @@ from treaty.core.sources import TABLE_KIND, SchemaPin, Source, SourceColumn, Sou
 from treaty.core.state.columns import Column
 from treaty.metastore.columns.declared import refresh_columns
 from treaty.metastore.columns.from_schema import Side
-from treaty.metastore.columns.missing_types import MissingTypesError
 from treaty.metastore.columns.pins import PinnedVersion, find_pinned_version
 from treaty.metastore.columns.plan_functions import list_renames
 from treaty.metastore.columns.refresh import ColumnRead, RefreshEffect, find_refresh_effect, refuse_refresh
 from treaty.metastore.columns.sides import SideRequest, settle_pinned
 from treaty.metastore.columns.sql_types import print_sql_type, read_sql_type
+from treaty.metastore.sql.missing_types import MissingTypesError
 
 COLUMN_PROPERTIES = ("DEDUPLICATE",)
 """Properties that name columns, with commas between."""

@@ -24,7 +24,6 @@ from treaty.core.requests import ListSubjects
 from treaty.core.sources import BAD, QUERY, RUNNING, QueryPlan, Source
 from treaty.core.state.metastore.indexes import pins_of, reads_of
 from treaty.core.state.metastore.keys import key_of_name
-from treaty.metastore.columns.missing_types import MissingTypesError
 from treaty.metastore.execution.history import show_history
 from treaty.metastore.execution.pages import (
     NO_RUNNER,
@@ -37,6 +36,7 @@ from treaty.metastore.execution.pages import (
 from treaty.metastore.execution.results import ResultRows
 from treaty.metastore.execution.source_printer import print_source, print_type
 from treaty.metastore.sql.diagnostics import WORD_LENGTH
+from treaty.metastore.sql.missing_types import MissingTypesError
 from treaty.metastore.sql.properties import PROPERTIES
 from treaty.metastore.sql.statements import DescribeStatement, ShowCreateStatement, ShowStatement
 
