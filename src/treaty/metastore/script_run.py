@@ -14,8 +14,7 @@ from treaty.metastore.execution.recorders import SequenceRecorder, command_id_at
 from treaty.metastore.execution.results import FailedStatement, InvalidStatementError, ScriptOutcome, StatementResult
 from treaty.metastore.execution.statements import EXECUTORS, EXPECTING, cells_of, kind_of
 from treaty.metastore.records.steps import RecordDestination
-from treaty.metastore.sql.diagnostics import SqlDiagnostic
-from treaty.metastore.sql.missing_types import MissingTypesError
+from treaty.metastore.sql.diagnostics import MissingTypesError, SqlDiagnostic
 from treaty.metastore.sql.script import ParsedStatement, StatementScript, parse_script
 
 if TYPE_CHECKING:
@@ -132,9 +131,10 @@ def run_statement(
 
 def _place_missing(missing: MissingTypesError, parsed: ParsedStatement) -> MissingTypesError:
     """Return the error of types that are missing with their places in the script."""
-    placed = missing.place_in(parsed.head)
-    placed.diagnostics = tuple(_in_script(one, parsed) for one in placed.diagnostics)
-    return placed
+    from treaty.metastore.sql.missing_types import place_types  # noqa: PLC0415 (few statements have such types)
+
+    placed = place_types(missing, parsed.head)
+    return MissingTypesError(placed.reason, placed.missing, [_in_script(one, parsed) for one in placed.diagnostics])
 
 
 def _in_script(diagnostic: SqlDiagnostic, parsed: ParsedStatement) -> SqlDiagnostic:

@@ -30,7 +30,7 @@ from treaty.metastore.columns.plan_functions import list_renames
 from treaty.metastore.columns.refresh import ColumnRead, RefreshEffect, find_refresh_effect, refuse_refresh
 from treaty.metastore.columns.sides import SideRequest, settle_pinned
 from treaty.metastore.columns.sql_types import print_sql_type, read_sql_type
-from treaty.metastore.sql.missing_types import MissingTypesError
+from treaty.metastore.sql.diagnostics import MissingTypesError
 
 COLUMN_PROPERTIES = ("DEDUPLICATE",)
 """Properties that name columns, with commas between."""

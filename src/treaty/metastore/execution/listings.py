@@ -35,8 +35,7 @@ from treaty.metastore.execution.pages import (
 )
 from treaty.metastore.execution.results import ResultRows
 from treaty.metastore.execution.source_printer import print_source, print_type
-from treaty.metastore.sql.diagnostics import WORD_LENGTH
-from treaty.metastore.sql.missing_types import MissingTypesError
+from treaty.metastore.sql.diagnostics import WORD_LENGTH, MissingTypesError
 from treaty.metastore.sql.properties import PROPERTIES
 from treaty.metastore.sql.statements import DescribeStatement, ShowCreateStatement, ShowStatement
 

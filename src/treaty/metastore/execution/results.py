@@ -6,8 +6,7 @@ from typing import Any
 
 from treaty.core.refusals import Invalid, Reason, RegistryError
 from treaty.light_dataclass import dataclass
-from treaty.metastore.sql.diagnostics import SqlDiagnostic
-from treaty.metastore.sql.missing_types import MissingTypesError
+from treaty.metastore.sql.diagnostics import MissingTypesError, SqlDiagnostic
 from treaty.wire.statements import DiagnosticBody, FailedStatementBody, StatementResultBody
 
 NOTEBOOK_ROWS = 100

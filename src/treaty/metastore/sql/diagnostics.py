@@ -2,9 +2,10 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
+from treaty.core.refusals import Reason, TypeNotFound
 from treaty.light_dataclass import dataclass
 
 ERROR, WARNING = "error", "warning"
@@ -94,6 +95,23 @@ class StatementError(Exception):
         self.end = end
         self.expected = expected
         self.hint = hint
+
+
+class MissingTypesError(TypeNotFound):
+    """Types of columns that are not there: the refusals of all of them, and their places in the text of the statement."""
+
+    def __init__(
+        self, reason: Reason, missing: Sequence[TypeNotFound] = (), diagnostics: Sequence[SqlDiagnostic] = ()
+    ) -> None:
+        """Set the reason, the refusals and the places."""
+        super().__init__(reason)
+        self.missing = tuple(missing)
+        self.diagnostics = tuple(diagnostics)
+
+    @classmethod
+    def by(cls, missing: Sequence[TypeNotFound]) -> "MissingTypesError":
+        """Return the error of types that are missing; its reason is that of the first one."""
+        return cls(missing[0].reason, missing)
 
 
 class LineIndex:

@@ -1,54 +1,36 @@
 """Types that columns of a statement have and that are not there: all of them, each at its place in the text."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from treaty.core.column_types import lower_name
 from treaty.core.column_types.tokens import SqlToken, read_quoted, split_tokens
-from treaty.core.refusals import Reason, TypeNotFound
-from treaty.metastore.sql.diagnostics import LineIndex, SqlDiagnostic
+from treaty.metastore.sql.diagnostics import LineIndex, MissingTypesError, SqlDiagnostic
 
 _BEFORE_NAMES = frozenset({"ADD", "COLUMN", "EXISTS", "STREAM", "TABLE", "TYPE"})
 """Words before the name of a source or of a column."""
 
 
-class MissingTypesError(TypeNotFound):
-    """Types that are not there; `diagnostics` has each place of them in the text of the statement."""
-
-    def __init__(self, reason: Reason, missing: Sequence[TypeNotFound] = ()) -> None:
-        """Set the reason, and the refusals of all that are missing."""
-        super().__init__(reason)
-        self.missing = tuple(missing)
-        self.diagnostics: tuple[SqlDiagnostic, ...] = ()
-
-    @classmethod
-    def by(cls, missing: Sequence[TypeNotFound]) -> "MissingTypesError":
-        """Return the error of types that are missing; its reason is that of the first one."""
-        return cls(missing[0].reason, missing)
-
-    def place_in(self, text: str) -> "MissingTypesError":
-        """Return the error with the names as the text of its statement has them, each with its place."""
-        lines = LineIndex(text)
-        reasons = {lower_name(one.reason.new): one.reason for one in self.missing}
-        diagnostics = tuple(
-            SqlDiagnostic(
-                "TYPE_UNKNOWN", f"there is no type {token.label}", token.start, token.end, *lines.find(token.start),
-                hint=reasons[name].allowed,
-            )
-            for name, token in _list_types(split_tokens(text))
-            if name in reasons
-        )  # fmt: skip
-        if not diagnostics:
-            return self
-        first, more = diagnostics[0], len(diagnostics) - 1
-        words = f" (and {more} more)" if more else ""
-        reason = Reason(
-            self.reason.rule, f"line {first.line}, column {first.column}: {first.message}{words}", self.reason.path, new=self.reason.new,
-            allowed=first.hint, details=tuple(map(str, diagnostics)),
-        )  # fmt: skip
-        placed = MissingTypesError(reason, self.missing)
-        placed.diagnostics = diagnostics
-        return placed
+def place_types(error: MissingTypesError, text: str) -> MissingTypesError:
+    """Return the error with the names as the text of its statement has them, each with its place."""
+    lines = LineIndex(text)
+    reasons = {lower_name(missing.reason.new): missing.reason for missing in error.missing}
+    diagnostics = tuple(
+        SqlDiagnostic(
+            "TYPE_UNKNOWN", f"there is no type {token.label}", token.start, token.end, *lines.find(token.start),
+            hint=reasons[name].allowed,
+        )
+        for name, token in _list_types(split_tokens(text))
+        if name in reasons
+    )  # fmt: skip
+    if not diagnostics:
+        return error
+    first, more = diagnostics[0], len(diagnostics) - 1
+    words = f" (and {more} more)" if more else ""
+    message = f"line {first.line}, column {first.column}: {first.message}{words}"
+    reason = replace(error.reason, message=message, old="", allowed=first.hint, details=tuple(map(str, diagnostics)))
+    return MissingTypesError(reason, error.missing, diagnostics)
 
 
 def _list_types(tokens: Sequence[SqlToken]) -> Iterator[tuple[str, SqlToken]]:
