@@ -6,6 +6,7 @@ from typing import Any
 
 from treaty.core import limits
 from treaty.core.access.rights import Access
+from treaty.core.column_types.tokens import print_name
 from treaty.core.command import Command
 from treaty.core.handlers.metastore.checkpoints.table_columns import list_type_changes, refuse_other_types
 from treaty.core.handlers.metastore.closure import source_used
@@ -238,7 +239,10 @@ def refuse_other_place(source: Source, why: str = "") -> None:
             old=source.connector,
             allowed="CREATE of a source of another name, with the same query"
             if why
-            else "CONNECTOR = 'delta'; ON_CHANGE = 'empty'; or a source of another name",
+            else (
+                f"ON_CHANGE = 'empty' of a replacement, or RESET CHECKPOINT {print_name(source.name)} KEEP DATA, which keep the rows; "
+                "or a source of another name, with CONNECTOR = 'delta'"
+            ),
         )
 
 
