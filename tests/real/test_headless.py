@@ -91,7 +91,7 @@ def test_r42_r43_a_server_applies_its_project_and_a_second_start_writes_nothing(
     )
     code, told = fail_to_start(log, project)
     assert code == 78
-    assert "STREAM s01 (s1.sql:1): PROJECT_DIFFERS" in told
+    assert f"STREAM s01 ({project / 's1.sql'}:1): PROJECT_DIFFERS" in told
     assert "    +   gate INT" in told
     assert [file.path for file in exported(log)] == ["types/t.sql", *(f"streams/s{place:02}.sql" for place in range(3))]
 
