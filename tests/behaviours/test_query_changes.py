@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from treaty import connect
-from treaty.cli.metastore.queries.watch import history
+from treaty.cli.main import group
 from treaty.client.connection import Connection
 from treaty.core import limits
 from treaty.core.access.rights import Access, AccessRule, with_included
@@ -384,9 +384,11 @@ def test_the_command_of_the_history_prints_one_incarnation(tmp_path: Path) -> No
         create(connection, plan(connection))
         query = describe(connection).query
     assert query is not None
-    run = CliRunner().invoke(history, ["t", "--incarnation", str(query.began), "--json", "--registry", url])
+    run = CliRunner().invoke(
+        group, ["query", "of", "t", "--incarnation", str(query.began), "--json", "--registry", url]
+    )
     assert json.loads(run.output)["statement"] == "CREATE SELECT 1"
-    missing = CliRunner().invoke(history, ["t", "--incarnation", "77", "--registry", url])
+    missing = CliRunner().invoke(group, ["query", "of", "t", "--incarnation", "77", "--registry", url])
     assert (missing.exit_code != 0, "keeps no incarnation 77" in missing.output) == (True, True)
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from treaty import connect
 from treaty.arrow.delta_log import NeedsSparkError, NoTableError
-from treaty.cli.metastore.sql import command
+from treaty.cli.main import group
 from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.refusals import Invalid
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead
@@ -38,7 +38,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def run(root: Path, sql: str, *more: str) -> Result:
-    return CliRunner().invoke(command, ["--registry", f"sqlite:///{root}/r.db", "-e", sql, *more])
+    return CliRunner().invoke(group, ["sql", "--registry", f"sqlite:///{root}/r.db", "-e", sql, *more])
 
 
 def select(root: Path, sql: str) -> list[list[object]]:

@@ -24,7 +24,7 @@ from treaty.api.auth.method import (
 )
 from treaty.api.auth.passwords import password_line, read_passwords
 from treaty.api.auth.watched_file import AuthFileError
-from treaty.cli.password import command
+from treaty.cli.main import group
 from treaty.core.limits import CREDENTIALS_KNOWN
 
 
@@ -246,7 +246,7 @@ def test_a_file_that_cannot_be_used_says_where_and_what_to_do(text: bytes, said:
 
 
 def test_the_command_writes_lines_that_are_read(tmp_path: Path) -> None:
-    made = CliRunner().invoke(command, ["ähm", "--cost", "4"], input="pass wörd \n")
+    made = CliRunner().invoke(group, ["password", "ähm", "--cost", "4"], input="pass wörd \n")
     assert made.exit_code == 0, made.output
     file = tmp_path / "p"
     file.write_text(made.stdout, encoding="utf-8")
@@ -262,7 +262,7 @@ def test_the_command_writes_lines_that_are_read(tmp_path: Path) -> None:
     [("", "x"), ("a:b", "x"), ("#a", "x"), (" a", "x"), ("a\tb", "x"), ("a", ""), ("a", "x" * 73), ("a", "\0")],
 )
 def test_the_command_refuses_what_the_file_cannot_hold(name: str, password: str) -> None:
-    told = CliRunner().invoke(command, ["--cost", "4", "--", name], input=password + "\n")
+    told = CliRunner().invoke(group, ["password", "--cost", "4", "--", name], input=password + "\n")
     assert told.exit_code == 2
     assert "Error: a " in told.stderr
 

@@ -15,7 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from tests.behaviours.served import served
-from treaty.cli.metastore import sql, wait_notice
+from treaty.cli.main import group
+from treaty.cli.metastore import wait_notice
 from treaty.cli.metastore.completion import NAMES_SECONDS, SourceNames, SqlCompleter
 from treaty.cli.metastore.line_editor import HISTORY_STATEMENTS, read_history, write_history
 from treaty.cli.metastore.shell import ScriptState, is_blank, is_complete
@@ -242,7 +243,7 @@ def test_a_statement_over_a_log_loads_what_it_needs_alone(tmp_path: Path) -> Non
     ("url", "words"), [("bogus://x", "no log for 'bogus://x'"), ("postgres://127.0.0.1:1/x", "check that it runs")]
 )
 def test_a_registry_that_can_t_be_opened_is_an_error_with_a_remedy(url: str, words: str) -> None:
-    run = CliRunner().invoke(sql.command, ["--registry", url, "-e", "SHOW STREAMS"])
+    run = CliRunner().invoke(group, ["sql", "--registry", url, "-e", "SHOW STREAMS"])
     assert (run.exit_code, words in run.stderr, "--registry" in run.stderr) == (2, True, True)
     assert isinstance(run.exception, SystemExit)
 
