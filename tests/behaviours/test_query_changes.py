@@ -384,11 +384,10 @@ def test_the_command_of_the_history_prints_one_incarnation(tmp_path: Path) -> No
         create(connection, plan(connection))
         query = describe(connection).query
     assert query is not None
-    run = CliRunner().invoke(
-        group, ["query", "of", "t", "--incarnation", str(query.began), "--json", "--registry", url]
-    )
+    words = ["query", "of", "t", "--registry", url, "--incarnation"]
+    run = CliRunner().invoke(group, [*words, str(query.began), "--json"])
     assert json.loads(run.output)["statement"] == "CREATE SELECT 1"
-    missing = CliRunner().invoke(group, ["query", "of", "t", "--incarnation", "77", "--registry", url])
+    missing = CliRunner().invoke(group, [*words, "77"])
     assert (missing.exit_code != 0, "keeps no incarnation 77" in missing.output) == (True, True)
 
 
