@@ -24,6 +24,7 @@ COLUMNS = (SourceColumn("k", "STRING", role="key"), SourceColumn("n", "BIGINT"))
 WIDE = (*COLUMNS, SourceColumn("total", "BIGINT"))
 GROUPS = (("key", "f.carrier"), ("aggregate", "count(1)"), ("filter", "(f.delay > 3)"))
 STATE = StateFingerprint("p1", "s1")
+FLIGHTS = "CREATE STREAM f (carrier STRING, delay INT) WITH (KAFKA_TOPIC = 'f', VALUE_FORMAT = 'AVRO')"
 
 
 @pytest.fixture
@@ -379,8 +380,7 @@ def test_the_history_of_a_source_says_which_query_wrote_a_row(registry: Connecti
 def test_the_command_of_the_history_prints_one_incarnation(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/r.db"
     with connect(url) as connection:
-        sql = "CREATE STREAM f (carrier STRING, delay INT) WITH (KAFKA_TOPIC = 'f', VALUE_FORMAT = 'AVRO')"
-        Metastore(connection.registry).run(sql)
+        Metastore(connection.registry).run(FLIGHTS)
         create(connection, plan(connection))
         query = describe(connection).query
     assert query is not None
