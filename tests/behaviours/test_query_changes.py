@@ -385,9 +385,8 @@ def test_the_command_of_the_history_prints_one_incarnation(tmp_path: Path) -> No
         query = describe(connection).query
     assert query is not None
     words = ["query", "of", "t", "--registry", url, "--incarnation"]
-    run = CliRunner().invoke(group, [*words, str(query.began), "--json"])
+    run, missing = (CliRunner().invoke(group, [*words, began, "--json"]) for began in (str(query.began), "77"))
     assert json.loads(run.output)["statement"] == "CREATE SELECT 1"
-    missing = CliRunner().invoke(group, [*words, "77"])
     assert (missing.exit_code != 0, "keeps no incarnation 77" in missing.output) == (True, True)
 
 
