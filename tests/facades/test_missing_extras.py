@@ -115,6 +115,7 @@ NEEDS_NONE = (
 def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("without")
     (folder / "empty").mkdir()
+    (folder / "empty" / "streams.sql").write_text("-- nothing yet\n")
     (folder / "e.avsc").write_text(ENUM)
     (folder / "streams.sql").write_text("CREATE TYPE t AS INT")
     (folder / "list.sql").write_text("SHOW STREAMS")

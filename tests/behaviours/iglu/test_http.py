@@ -30,6 +30,8 @@ PATH, LIST = "/api/schemas/com.acme/click/jsonschema/1-0-0", "/api/schemas/com.a
 SCHEMA = {"type": "object", "title": "click"}
 BODY = json.dumps(SCHEMA).encode()
 OPTIONS = ResolverOptions(http=HttpLimits(connect_timeout=0.3, timeout=0.4))
+PATIENT = ResolverOptions(http=HttpLimits(connect_timeout=2, timeout=2))
+"""For answers that come: a loaded machine takes its time."""
 
 
 @pytest.fixture
@@ -97,7 +99,7 @@ def test_points_20_and_87_to_90_each_answer_is_classified_in_bounded_time(
     assert callable(ask)
     server.replies[PATH] = reply
     start = time.monotonic()
-    error = ask(server.base)
+    error = ask(server.base, options=PATIENT if message and "no answer" not in message else OPTIONS)
     assert time.monotonic() - start < 3
     (failure,) = error.failures["r"].errors
     assert failure.kind == kind
