@@ -47,7 +47,7 @@ def list_running() -> Exchange[Collection[str] | None]:
     return {
         key_of_name(fed.source.name)
         for fed in queries
-        if any(one.part == QUERY and one.runner in runners for one in fed.assigned)
+        if any(part.part == QUERY and part.runner in runners for part in fed.assigned)
     }
 
 

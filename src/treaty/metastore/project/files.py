@@ -51,7 +51,7 @@ class InvalidProjectError(Invalid):
 def read_project_files(path: str | Path) -> tuple[ProjectFile, ...]:
     """Return the file of a path, or all files of a folder and the folders in it that end in ``.sql``, by path.
 
-    Their paths begin with the one that was given, so that messages name what a reader can open.
+    Their paths begin with `path` as it stands, so that messages name what a reader can open.
     Names that begin with a dot or an underscore are left out. Raises `InvalidProjectError` for files that can't be read, that
     are no UTF-8 or too large, for too many of them, and for a folder without any.
     """

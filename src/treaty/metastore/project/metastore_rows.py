@@ -46,7 +46,9 @@ class MetastoreRows:
     def list_readers(self, key: str) -> tuple[str, ...]:
         """Return the names of the sources whose queries read a source."""
         sources = self.sources.values()
-        return tuple(one.name for one in sources if any(key_of_name(read.source) == key for read in reads_of(one)))
+        return tuple(
+            source.name for source in sources if any(key_of_name(read.source) == key for read in reads_of(source))
+        )
 
     def list_users(self, key: str) -> tuple[str, ...]:
         """Return the names of the sources and types that use a type."""

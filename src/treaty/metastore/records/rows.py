@@ -75,8 +75,8 @@ def _refuse_unknown(schema: RecordSchema, columns: Sequence[str], row: Sequence[
             unknown.append(error)
     if unknown:
         first = unknown[0].reason
-        message = "; ".join([*(one.reason.message for one in unknown), *unfit])
-        raise Invalid(replace(first, message=message, details=tuple(one.reason.allowed for one in unknown[1:])))
+        message = "; ".join([*(refusal.reason.message for refusal in unknown), *unfit])
+        raise Invalid(replace(first, message=message, details=tuple(refusal.reason.allowed for refusal in unknown[1:])))
 
 
 def _all_columns(schema: RecordSchema, count: int) -> list[str]:

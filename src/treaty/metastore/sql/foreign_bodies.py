@@ -168,7 +168,7 @@ def _is_type(tokens: Sequence[SqlToken], at: int, opened: Sequence[int]) -> bool
         return True
     if not opened or not opened[-1] or tokens[opened[-1] - 1].keyword not in _CASTS:
         return False
-    before = [one for one in tokens[opened[-1] : at] if one.keyword == "AS"]
+    before = [token for token in tokens[opened[-1] : at] if token.keyword == "AS"]
     return bool(before) and (tokens[at - 1].keyword == "AS" or tokens[at - 1].text in {"<", ",", ":"})
 
 

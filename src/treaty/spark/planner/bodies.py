@@ -75,7 +75,9 @@ class BodyPlanner:
             replace(column, nullable=column.nullable and column.name not in never_null) for column in columns
         )
         state, parts = self._find_state(query, leaves)
-        reads = _with_places([_read(query, one.name, leaves, is_table=mode.is_table) for one in query.sources], views)
+        reads = _with_places(
+            [_read(query, source.name, leaves, is_table=mode.is_table) for source in query.sources], views
+        )
         plan = QueryPlan(query.text, reads, mode.output, mode.key, state, PINNED, self._engine, parts)
         named = tuple(replace(column, role="key") if column.name.lower() in key else column for column in columns)
         return BodyPlan(plan, named, mode.notes)

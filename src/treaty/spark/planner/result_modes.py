@@ -46,16 +46,17 @@ def _refuse_endless(checks: StreamChecks, query: QueryBody) -> BodyRefusedError:
     """The refusal of a join of streams that keeps all rows of a side: it lacks watermarks, else a bound."""
     tokens = split_tokens(query.text)
     lacking_names = checks.list_without_watermark()
-    lacking = [one for one in query.sources if one.name.lower() in lacking_names]
+    lacking = [source for source in query.sources if source.name.lower() in lacking_names]
     if lacking:
-        names = " and ".join(one.name for one in lacking)
+        names = " and ".join(source.name for source in lacking)
         forms = ", ".join(
-            f"STREAM {one.name} WATERMARK {_name_time(one)} DELAY OF INTERVAL 10 MINUTES AS …" for one in lacking
+            f"STREAM {print_name(source.name)} WATERMARK {_name_time(source)} DELAY OF INTERVAL 10 MINUTES AS …"
+            for source in lacking
         )
         hint = f"FROM or JOIN {forms}: before the alias, and with b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR in ON; or ALLOW_UNBOUNDED_STATE = true"
         message = f"{names} {'has' if len(lacking) == 1 else 'have'} no WATERMARK: a join of two streams keeps all their rows for ever without one on both"
         return BodyRefusedError("STATE_UNBOUNDED", message, hint, *find_source(tokens, lacking[0].name))
-    joins = [one for one in tokens if one.keyword == "JOIN"]
+    joins = [token for token in tokens if token.keyword == "JOIN"]
     return BodyRefusedError(
         "STATE_UNBOUNDED",
         "a join of two streams without a bound in time keeps all their rows for ever",
@@ -66,7 +67,11 @@ def _refuse_endless(checks: StreamChecks, query: QueryBody) -> BodyRefusedError:
 
 def _name_time(source: ReadableSource) -> str:
     """The column of a source that can be a watermark: the first time, else that of its records."""
-    times = [one.name for one in source.columns if one.type.upper().startswith("TIMESTAMP") and one.role != PSEUDO]
+    times = [
+        column.name
+        for column in source.columns
+        if column.type.upper().startswith("TIMESTAMP") and column.role != PSEUDO
+    ]
     return print_name(times[0]) if times else "_timestamp"
 
 

@@ -56,7 +56,7 @@ class StreamChecks:
                 if is_streaming(node) and not has_mark and not node.has("EventTimeWatermark"):
                     names[str(node.members["desc"]["identifier"]["table"]).lower()] = None
                 continue
-            waiting += [(one, has_mark) for one in reversed(node.children)]
+            waiting += [(child, has_mark) for child in reversed(node.children)]
         return tuple(names)
 
     def _is_endless(self, join: Any) -> bool:

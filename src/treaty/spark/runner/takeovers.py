@@ -267,13 +267,13 @@ def _pair_streams(
 
     Of a source that was read less often, the last one stands for all that are more.
     """
-    known: dict[str, list[int]] = {}
+    former_places: dict[str, list[int]] = {}
     for at, stream in enumerate(former):
-        known.setdefault(stream.source, []).append(at)
+        former_places.setdefault(stream.source, []).append(at)
     places: list[int | None] = []
     for stream in streams:
-        there = known.get(stream.source, []) if stream.source in same else []
-        places.append((there.pop(0) if len(there) > 1 else there[0]) if there else None)
+        left = former_places.get(stream.source, []) if stream.source in same else []
+        places.append((left.pop(0) if len(left) > 1 else left[0]) if left else None)
     return places
 
 

@@ -67,16 +67,16 @@ class CaseFolder:
 def read_folder(folder: Path, variables: Mapping[str, str]) -> CaseFolder:
     """Read all files of a folder and the folders in it that end in ``.sql``. Raises `InvalidCaseError`, which names a file from the current folder."""
     paths = sorted(
-        one
-        for one in folder.rglob("*.sql")
-        if not any(part.startswith((".", "_")) for part in one.relative_to(folder).parts)
+        file
+        for file in folder.rglob("*.sql")
+        if not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
     )
     tests = tuple(
         replace(
-            read_test(str(one), _read(one)), path=str(one.relative_to(folder))
+            read_test(str(file), _read(file)), path=str(file.relative_to(folder))
         )  # a test is named without its folder
-        for one in paths
-        if one.name.endswith(TESTS)
+        for file in paths
+        if file.name.endswith(TESTS)
     )
     statements: dict[str, CreateSourceStatement] = {}
     types: dict[str, SqlType] = {}

@@ -24,7 +24,7 @@ CHECKPOINT_ROOT = "CHECKPOINT_ROOT"
 
 def describe_column_changes(stored: Source, source: Source) -> tuple[str, ...]:
     """Return what becomes of the columns and the key of a source that is replaced, in words; a sentence for each of the two, or none."""
-    before, after = ({key_of_name(column.name): column for column in one.columns} for one in (stored, source))
+    before, after = ({key_of_name(column.name): column for column in side.columns} for side in (stored, source))
     changes = [f"{before[key].name} is gone" for key in before if key not in after]
     changes += [f"{column.name} {column.type} is new" for key, column in after.items() if key not in before]
     changes += [
@@ -34,7 +34,7 @@ def describe_column_changes(stored: Source, source: Source) -> tuple[str, ...]:
     ]
     more = f"; and {len(changes) - limits.CHANGE_REASONS} more" if len(changes) > limits.CHANGE_REASONS else ""
     notes = [f"columns: {'; '.join(changes[: limits.CHANGE_REASONS])}{more}"] if changes else []
-    keys = [", ".join(column.name for column in one.columns if column.role == KEY) for one in (stored, source)]
+    keys = [", ".join(column.name for column in side.columns if column.role == KEY) for side in (stored, source)]
     if keys[0].lower() != keys[1].lower():
         notes.append(f"key of the records: {keys[1] or 'none'}, and was {keys[0] or 'none'}")
     return tuple(notes)
