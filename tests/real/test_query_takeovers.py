@@ -131,6 +131,21 @@ def test_a_new_query_begins_empty_at_the_offsets_of_the_old_one_and_goes_back(pl
     assert place.rows() == [("a", 1), ("b", 1), ("c", 2)]
 
 
+def test_a_query_that_reads_a_source_more_often_or_less_begins_at_its_offsets(place: Place) -> None:
+    """Each read has offsets of its own; two reads of one relation share what Spark has noted of its files."""
+    single = "SELECT id, k FROM STREAM events"
+    double = f"{single} UNION ALL SELECT id + 100, k FROM STREAM events WHERE id > 2"
+    written: list[tuple[int, str]] = []
+    for number, body in enumerate((single, double, single, double), 1):
+        place.define(body, "EMPTY" if number > 1 else "", "STREAM")
+        place.run()
+        place.insert((number, "x"), (number + 10, "y"))
+        place.run()
+        rows = [(number, "x"), (number + 10, "y")]
+        written += rows + ([(id_ + 100, k) for id_, k in rows if id_ > 2] if body == double else [])
+        assert place.rows() == sorted(written)
+
+
 def test_all_rows_are_made_again_beside_the_table_and_put_in_its_place(place: Place) -> None:
     place.define(ALL)
     place.insert((1, "a"), (2, "a"), (3, "b"))
