@@ -167,7 +167,7 @@ def test_reports_come_back_from_their_stored_form() -> None:
 
 def test_lag_counts_offsets_that_were_not_read() -> None:
     read, end = parse_offsets('{"a":{"0":5,"1":7}}'), parse_offsets({"a": {"0": 9, "1": 7, "2": 3}})
-    assert (count_behind(read, end).done, count_behind(read, end).total, count_behind(read, end).lag) == (12, 19, 7)
+    assert (count_behind(read, end).read, count_behind(read, end).total, count_behind(read, end).lag) == (12, 19, 7)
     assert count_behind(parse_offsets({"a": {"0": 99}}), {"a": {0: 9}}).lag == 0
     for strange in ("{}", "no json", '{"logOffset": 3}', None, 7):
         assert parse_offsets(strange) == {}

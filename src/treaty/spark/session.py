@@ -129,7 +129,7 @@ def is_running() -> bool:
 def list_missing_packages(*, delta: bool = True, iceberg: bool = False, kafka: bool = False) -> tuple[str, ...]:
     """The packages that Ivy has not fetched yet into its usual folder."""
     return tuple(
-        one
-        for one in packages(delta=delta, iceberg=iceberg, kafka=kafka).coordinates
-        if not (IVY_JARS / jar_name(one)).exists()
+        coordinate
+        for coordinate in packages(delta=delta, iceberg=iceberg, kafka=kafka).coordinates
+        if not (IVY_JARS / jar_name(coordinate)).exists()
     )

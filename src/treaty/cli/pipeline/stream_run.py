@@ -235,7 +235,7 @@ def _show_progress(tasks: TaskCounter) -> Iterator[Callable[[_RunProgress], None
             bar.update(
                 task,
                 total=progress.total if progress else None,
-                completed=progress.done if progress else numbers.rows,
+                completed=progress.read if progress else numbers.rows,
                 said=sentence,
             )
 

@@ -21,9 +21,9 @@ class Violation:
 def list_violations(fit: ColumnConversion, column: Column, result: Column) -> tuple[Violation, ...]:
     """The checks of a place; `column` goes in and `result` comes out."""
     return tuple(
-        Violation(CHECKS[one.name](fit, one, column, result), F.lit(sentence(fit, one)))
-        for one in fit.checks
-        if one.name != "finite" or fit.type in {"FLOAT", "DOUBLE"}
+        Violation(CHECKS[check.name](fit, check, column, result), F.lit(sentence(fit, check)))
+        for check in fit.checks
+        if check.name != "finite" or fit.type in {"FLOAT", "DOUBLE"}
     )
 
 

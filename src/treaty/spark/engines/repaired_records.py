@@ -176,10 +176,10 @@ def _find_leaf(envelope: Column, plan: DecodePlan, choose: Callable[[LeafConvers
     recipe = read_avro_part(plan)
     record, places = envelope[recipe.whole] if recipe.whole else envelope, list_places(recipe)
     tests = [
-        _any_at(record, (*place, repair.hidden, *one.path), test)
+        _any_at(record, (*place, repair.hidden, *conversion.path), test)
         for repair, leaves in list_conversions(recipe).items()
-        for one in leaves
-        if (test := choose(one)) is not None
+        for conversion in leaves
+        if (test := choose(conversion)) is not None
         for place in dict.fromkeys(places[repair].values())
     ]
     return join_conditions(tests, Column.__or__) if tests else None

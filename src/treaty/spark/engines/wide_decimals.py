@@ -42,10 +42,10 @@ def list_wide_fields(reader_text: str) -> frozenset[str]:
     types = LimitedTypes(reader, is_cut_by_spark)
     envelope = reader.resolve(reader.root)
     assert isinstance(envelope, AvroRecord)
-    whole = reader.resolve(envelope.fields[0].type)
+    record = reader.resolve(envelope.fields[0].type)
     return (
-        frozenset(one.name for one in whole.fields if types.has_limit(one.type))
-        if isinstance(whole, AvroRecord)
+        frozenset(field.name for field in record.fields if types.has_limit(field.type))
+        if isinstance(record, AvroRecord)
         else frozenset()
     )
 

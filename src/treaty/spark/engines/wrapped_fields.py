@@ -175,7 +175,9 @@ def _move_paths(
         match node:
             case AvroReference() if isinstance(record := reader.names[node.full], AvroRecord):
                 visible = tuple(
-                    one for one in record.fields if (old, one.name) not in hidden and (old or one.name != plan.tail)
+                    field
+                    for field in record.fields
+                    if (old, field.name) not in hidden and (old or field.name != plan.tail)
                 )
                 paths.append((old, new, replace(record, fields=visible)))
                 chosen_names = chosen.get(record.full, frozenset())

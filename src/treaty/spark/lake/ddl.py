@@ -56,22 +56,26 @@ def print_create(name: str, table: LakeTable, columns: StructType, comment: str 
 
 def print_alter(name: str, table: LakeTable, changes: Sequence[ColumnChange]) -> Iterator[str]:
     """The statements that make a table take what it lacks: additions, wider types, comments."""
-    kinds = {one.kind for one in changes}
+    kinds = {change.kind for change in changes}
     properties = [WIDENING] if "widen" in kinds else []
     if any(
-        one.field is not None and needs_column_mapping(StructType([one.field])) for one in changes if one.kind == "add"
+        change.field is not None and needs_column_mapping(StructType([change.field]))
+        for change in changes
+        if change.kind == "add"
     ):
         properties.append(MAPPING)
     if properties and table.format == "delta":
         yield f"ALTER TABLE {name} SET TBLPROPERTIES ({', '.join(properties)})"
-    added = [f"{one.column} {_rest(one)}" for one in changes if one.kind == "add"]
+    added = [f"{change.column} {_rest(change)}" for change in changes if change.kind == "add"]
     if added:
         yield f"ALTER TABLE {name} ADD COLUMNS ({', '.join(added)})"
     # A statement is one commit, and refuses a column together with one inside it: so there is one per depth.
-    for depth in range(1, max((len(one.path) for one in changes), default=0) + 1):
+    for depth in range(1, max((len(change.path) for change in changes), default=0) + 1):
         for kind, word in (("widen", "TYPE"), ("comment", "COMMENT")):
             parts = [
-                f"{one.column} {word} {_new(one)}" for one in changes if one.kind == kind and len(one.path) == depth
+                f"{change.column} {word} {_new(change)}"
+                for change in changes
+                if change.kind == kind and len(change.path) == depth
             ]
             if parts:
                 yield f"ALTER TABLE {name} ALTER COLUMN {', '.join(parts)}"

@@ -143,8 +143,8 @@ def has_expired(spark: SparkSession, table: LakeTable) -> bool:
     """Return whether snapshots of a table in a folder were expired: the oldest one that is kept followed another one. A stream begins with what that one has added."""
     if is_missing(spark, f"{table.folder}/metadata") or schema(spark, table) is None:
         return False
-    kept = spark.table(f"{name(spark, table)}.snapshots").orderBy("committed_at").select("parent_id").head(1)
-    return bool(kept) and kept[0][0] is not None
+    oldest = spark.table(f"{name(spark, table)}.snapshots").orderBy("committed_at").select("parent_id").head(1)
+    return bool(oldest) and oldest[0][0] is not None
 
 
 def run(spark: SparkSession, table: LakeTable, statement: str, batch: WriteId) -> None:

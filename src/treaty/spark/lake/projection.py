@@ -11,17 +11,17 @@ def project_rows(frame: DataFrame, target: StructType) -> DataFrame:
     """The frame with exactly the columns of `target`. Every type in it fits into its target's (see `changes`)."""
     if frame.schema == target:
         return frame
-    have = {one.name.lower(): one for one in frame.schema.fields}
+    have = {field.name.lower(): field for field in frame.schema.fields}
     return frame.select(
         *(
             (
                 _project_column(
-                    F.col(quote_name(have[one.name.lower()].name)), have[one.name.lower()].dataType, one.dataType
+                    F.col(quote_name(have[field.name.lower()].name)), have[field.name.lower()].dataType, field.dataType
                 )
-                if one.name.lower() in have
-                else F.lit(None).cast(one.dataType)
-            ).alias(one.name, metadata=one.metadata)
-            for one in target.fields
+                if field.name.lower() in have
+                else F.lit(None).cast(field.dataType)
+            ).alias(field.name, metadata=field.metadata)
+            for field in target.fields
         )
     )
 
@@ -31,18 +31,18 @@ def _project_column(column: Column, have: DataType, want: DataType) -> Column:
         return column
     match have, want:
         case StructType(), StructType():
-            fields_by_name = {one.name.lower(): one for one in have.fields}
+            fields_by_name = {field.name.lower(): field for field in have.fields}
             parts = [
                 _project_column(
-                    column[fields_by_name[one.name.lower()].name],
-                    fields_by_name[one.name.lower()].dataType,
-                    one.dataType,
+                    column[fields_by_name[field.name.lower()].name],
+                    fields_by_name[field.name.lower()].dataType,
+                    field.dataType,
                 )
-                if one.name.lower() in fields_by_name
-                else F.lit(None).cast(one.dataType)
-                for one in want.fields
+                if field.name.lower() in fields_by_name
+                else F.lit(None).cast(field.dataType)
+                for field in want.fields
             ]
-            named = [part.alias(one.name) for part, one in zip(parts, want.fields, strict=True)]
+            named = [part.alias(field.name) for part, field in zip(parts, want.fields, strict=True)]
             return F.when(column.isNotNull(), F.struct(*named))
         case ArrayType(), ArrayType():
             return F.transform(column, lambda item: _project_column(item, have.elementType, want.elementType))

@@ -72,12 +72,12 @@ def find_drift(spark: SparkSession, plan: DecodePlan, table: LakeTable, also: Co
     have = tables.schema(spark, table)
     if have is None:
         return TableDrift(missing=True)
-    ignored = {one.lower() for one in also}
+    ignored = {name.lower() for name in also}
     changes = (
-        one
-        for one in list_differences(have, list_table_columns(plan))
-        if one.kind not in HARMLESS
-        and not (one.kind == "extra" and len(one.path) == 1 and one.path[0].lower() in ignored)
+        change
+        for change in list_differences(have, list_table_columns(plan))
+        if change.kind not in HARMLESS
+        and not (change.kind == "extra" and len(change.path) == 1 and change.path[0].lower() in ignored)
     )
     return TableDrift(tuple(changes))
 

@@ -32,13 +32,13 @@ PAUSE = 30.0
 
 @dataclass(slots=True)
 class RoutePlanner:
-    """Makes the plans of one route, whose pipeline has one subject. `seen` are the version numbers that the last plan
+    """Makes the plans of one route, whose pipeline has one subject. `versions` are the version numbers that the last plan
     was made of.
     """
 
     route: TopicRoute
     registry: Registry
-    seen: tuple[int, ...] | None = None
+    versions: tuple[int, ...] | None = None
     given_up: set[int] = field(default_factory=set)
 
     @property
@@ -68,12 +68,12 @@ class RoutePlanner:
         """The plan with what the registry has now; the same where it has nothing new, or can't say now."""
         try:
             numbers = self._list_versions()
-            if numbers == self.seen:
+            if numbers == self.versions:
                 return plan
             new_plan = self._fit_to_table(spark, self._make_plan(spark, plan, frozenset()), plan)
         except (Unavailable, NotFound, PlanError):
             return plan  # rows whose ids it knows are read as before; those of other ids ask again by themselves
-        self.seen = numbers
+        self.versions = numbers
         return new_plan
 
     def extend(self, spark: SparkSession, plan: DecodePlan, ids: frozenset[int]) -> DecodePlan:
@@ -170,11 +170,13 @@ def fit_plan(plan: DecodePlan, before: DecodePlan | None, pipeline: Pipeline, ha
         reason = f"its rows can't go into {pipeline.good_table.place}: {why}"
         news = [
             RejectedSchema(
-                one.schema_id, RESOLUTION, f"id {one.schema_id} ({one.subject} version {one.version}): {reason}"
+                writer.schema_id,
+                RESOLUTION,
+                f"id {writer.schema_id} ({writer.subject} version {writer.version}): {reason}",
             )
-            for one in plan.writers
-            if one.schema_id not in before.known_schemas
+            for writer in plan.writers
+            if writer.schema_id not in before.known_schemas
         ]
-        remaining = [one for one in plan.rejected if one.schema_id not in before.known_schemas]
+        remaining = [writer for writer in plan.rejected if writer.schema_id not in before.known_schemas]
         return replace(before, rejected=drop_twins((*before.rejected, *news, *remaining)), framing=plan.framing)
     return plan

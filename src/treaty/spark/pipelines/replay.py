@@ -54,14 +54,14 @@ def result_table(bad: LakeTable) -> LakeTable:
     return LakeTable(f"{bad.folder}{RESULTS}" if bad.is_path else f"{bad.place}_replays", bad.format)
 
 
-def remaining_bad_rows(spark: SparkSession, bad: LakeTable, wanted: BadRowFilter = EVERY) -> DataFrame:
-    """The bad rows that no replay took over, each with the last reason that is known; `wanted` are some of them, by their last reason or
+def remaining_bad_rows(spark: SparkSession, bad: LakeTable, row_filter: BadRowFilter = EVERY) -> DataFrame:
+    """The bad rows that no replay took over, each with the last reason that is known; `row_filter` means some of them, by their last reason or
     their first.
     """
     rows = tables.read(spark, bad)
-    if wanted.schema_id is not None:
-        rows = rows.filter(F.col("schema_id") == wanted.schema_id)
-    meant = [*wanted.reasons]
+    if row_filter.schema_id is not None:
+        rows = rows.filter(F.col("schema_id") == row_filter.schema_id)
+    meant = [*row_filter.reasons]
     if tables.schema(spark, result_table(bad)) is None:
         return rows.filter(F.col("code").isin(meant)) if meant else rows
     newest = Window.partitionBy(BAD_ID).orderBy(F.desc(REPLAY))
@@ -78,7 +78,7 @@ def replay(
     pipeline: Pipeline,
     registry: Registry | str,
     spark: SparkSession,
-    wanted: BadRowFilter = EVERY,
+    row_filter: BadRowFilter = EVERY,
     *,
     dry_run: bool = False,
 ) -> ReplayReport:
@@ -88,8 +88,8 @@ def replay(
     Raises `NeverRanError`, what `make_plan` raises, `EvolutionError` where the table can't take the rows, and `ReplayRunsError` where
     another process replays them now.
     """
-    with open_registry(registry) as known, _lock(pipeline, dry_run=dry_run):
-        return _replay_with(pipeline, known, spark, wanted, dry_run=dry_run)
+    with open_registry(registry) as client, _lock(pipeline, dry_run=dry_run):
+        return _replay_with(pipeline, client, spark, row_filter, dry_run=dry_run)
 
 
 @contextmanager
@@ -108,7 +108,7 @@ def _lock(pipeline: Pipeline, *, dry_run: bool) -> Iterator[None]:
 
 
 def _replay_with(
-    pipeline: Pipeline, registry: Registry, spark: SparkSession, wanted: BadRowFilter, *, dry_run: bool
+    pipeline: Pipeline, registry: Registry, spark: SparkSession, row_filter: BadRowFilter, *, dry_run: bool
 ) -> ReplayReport:
     query = query_id(spark, pipeline.checkpoint)
     plan_store = PlanStore(spark, LakeTable(f"{pipeline.checkpoint}/{REPLAYS}", "parquet"), f"{query}/replay")
@@ -116,16 +116,18 @@ def _replay_with(
     before = PlanStore(spark, LakeTable(f"{pipeline.checkpoint}/{PLANS}", "parquet"), query)
     before.load()
     if not pipeline.by_topic:
-        return _RouteReplay(TopicRoute(pipeline), registry, spark, plan_store, before, wanted).replay(dry_run=dry_run)
-    ways = [make_route(pipeline, one) for one in sorted({topic for topic, _, _ in before.plans})]
-    replays = (_RouteReplay(one, registry, spark, plan_store, before, wanted) for one in ways)
-    made = tuple(one.replay(dry_run=dry_run) for one in replays)
+        return _RouteReplay(TopicRoute(pipeline), registry, spark, plan_store, before, row_filter).replay(
+            dry_run=dry_run
+        )
+    routes = [make_route(pipeline, topic) for topic in sorted({topic for topic, _, _ in before.plans})]
+    replays = (_RouteReplay(route, registry, spark, plan_store, before, row_filter) for route in routes)
+    reports = tuple(route_replay.replay(dry_run=dry_run) for route_replay in replays)
     reasons: dict[str, int] = {}
-    for code, rows in (pair for one in made for pair in one.reasons):
+    for code, rows in (pair for report in reports for pair in report.reasons):
         reasons[code] = reasons.get(code, 0) + rows
-    number = max((one.number for one in made), default=0)
-    rows, passed = sum(one.rows for one in made), sum(one.passed for one in made)
-    return ReplayReport(number, rows, passed, tuple(sorted(reasons.items())), topics=made)
+    number = max((report.number for report in reports), default=0)
+    rows, passed = sum(report.rows for report in reports), sum(report.passed for report in reports)
+    return ReplayReport(number, rows, passed, tuple(sorted(reasons.items())), topics=reports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,24 +139,24 @@ class _RouteReplay:
     spark: SparkSession
     plan_store: PlanStore
     before: PlanStore
-    wanted: BadRowFilter = EVERY
+    row_filter: BadRowFilter = EVERY
 
     def replay(self, *, dry_run: bool) -> ReplayReport:
         """Complete what was cut short, if that meant other rows, and decode the rows that are meant."""
         if dry_run:
             return self._preview()
-        number, bound, plan, wanted = self._intent()
-        done = self._run(number, bound, plan, wanted)
-        if wanted == self.wanted:
-            return done
+        number, bound, plan, row_filter = self._intent()
+        report = self._run(number, bound, plan, row_filter)
+        if row_filter == self.row_filter:
+            return report
         return self._run(*self._intent())
 
     def _preview(self) -> ReplayReport:
         """What a replay would do."""
-        mine = self.route.pipeline
+        pipeline = self.route.pipeline
         plan = RoutePlanner(self.route, self.registry).make_fitting(self.spark, self._newest_plan())
-        rows = self.route.select_rows(remaining_bad_rows(self.spark, mine.bad_table, self.wanted))
-        decoded = decode_rows(self._reading((BAD_ID, *mine.keep)), rows, plan)
+        rows = self.route.select_rows(remaining_bad_rows(self.spark, pipeline.bad_table, self.row_filter))
+        decoded = decode_rows(self._reading((BAD_ID, *pipeline.keep)), rows, plan)
         counted = decoded.groupBy(F.coalesce(F.col(ERROR)["code"], F.lit("")).alias("code")).count().collect()
         return self._report(0, {row["code"]: row["count"] for row in counted})
 
@@ -162,17 +164,17 @@ class _RouteReplay:
         return self.before.first(self._last_batch() + 1, self.route.topic)
 
     def _last_batch(self) -> int:
-        found = tables.read(self.spark, self.route.pipeline.bad_table).agg(F.max(BATCH).alias("last")).first()
-        return found["last"] if found and found["last"] is not None else -1
+        row = tables.read(self.spark, self.route.pipeline.bad_table).agg(F.max(BATCH).alias("last")).first()
+        return row["last"] if row and row["last"] is not None else -1
 
-    def _run(self, number: int, bound: int, plan: DecodePlan, wanted: BadRowFilter) -> ReplayReport:
+    def _run(self, number: int, bound: int, plan: DecodePlan, row_filter: BadRowFilter) -> ReplayReport:
         """Decode, write the good rows, then the marks; either may be done again."""
-        mine, topic = self.route.pipeline, self.route.topic
+        pipeline, topic = self.route.pipeline, self.route.topic
         writer = self.route.writer(self.plan_store.writer)
-        open_rows = remaining_bad_rows(self.spark, mine.bad_table, wanted)
+        open_rows = remaining_bad_rows(self.spark, pipeline.bad_table, row_filter)
         rows = self.route.select_rows(open_rows).filter(F.col(BATCH) <= bound)
-        decoded = decode_rows(self._reading((BAD_ID, *mine.keep)), rows, plan)
-        write_good_rows(mine, decoded, plan, WriteId(f"{writer}/good", number), PAYLOAD)
+        decoded = decode_rows(self._reading((BAD_ID, *pipeline.keep)), rows, plan)
+        write_good_rows(pipeline, decoded, plan, WriteId(f"{writer}/good", number), PAYLOAD)
         results = decoded.select(
             BAD_ID,
             F.lit(number).alias(REPLAY),
@@ -182,8 +184,8 @@ class _RouteReplay:
             F.current_timestamp().alias("at"),
             F.lit(topic).alias("topic"),
         )
-        tables.append(results, result_table(mine.bad_table), WriteId(f"{writer}/marks", number))
-        marks = tables.read(self.spark, result_table(mine.bad_table)).filter(F.col(REPLAY) == number)
+        tables.append(results, result_table(pipeline.bad_table), WriteId(f"{writer}/marks", number))
+        marks = tables.read(self.spark, result_table(pipeline.bad_table)).filter(F.col(REPLAY) == number)
         counted = marks.groupBy(F.coalesce("code", F.lit("")).alias("code")).count().collect()
         return self._report(number, {row["code"]: row["count"] for row in counted})
 
@@ -198,16 +200,16 @@ class _RouteReplay:
     def _intent(self) -> tuple[int, int, DecodePlan, BadRowFilter]:
         """Number, last batch, plan and filter of this replay: those of one that was cut short, else new ones, stored first."""
         topic = self.route.topic
-        last, mine = self._done()
+        last, own = self._last_numbers()
         begun = max((key[1:] for key in self.plan_store.plans if key[0] == topic), default=(0, 0))
-        if begun[0] > mine:
+        if begun[0] > own:
             return *begun, self.plan_store.plans[topic, *begun], self._read_filter(begun[0])
         bound = self._last_batch()
         plan = RoutePlanner(self.route, self.registry).make_fitting(self.spark, self._newest_plan())
         number = max(last, *(key[1] for key in self.plan_store.plans), 0) + 1 if self.plan_store.plans else last + 1
         self._store_filter(number)
         self.plan_store.store(number, bound, plan, topic)
-        return number, bound, plan, self.wanted
+        return number, bound, plan, self.row_filter
 
     @property
     def _filters(self) -> LakeTable:
@@ -215,7 +217,7 @@ class _RouteReplay:
 
     def _store_filter(self, number: int) -> None:
         """Keep which rows a replay means: one that is cut short is completed with the same."""
-        row = (number, self.route.topic, [*self.wanted.reasons], self.wanted.schema_id)
+        row = (number, self.route.topic, [*self.row_filter.reasons], self.row_filter.schema_id)
         kinds = "number INT, topic STRING, reasons ARRAY<STRING>, schema_id INT"
         frame = self.spark.createDataFrame([row], kinds).coalesce(1)
         tables.append(frame, self._filters, WriteId(self.route.writer(f"{self.plan_store.writer}/filters"), number))
@@ -229,13 +231,13 @@ class _RouteReplay:
         assert stored is not None, "the filter is stored before the plan"
         return BadRowFilter(tuple(stored["reasons"]), stored["schema_id"])
 
-    def _done(self) -> tuple[int, int]:
+    def _last_numbers(self) -> tuple[int, int]:
         """The last replay that is finished: of all topics, and of this one."""
         bad = self.route.pipeline.bad_table
         if tables.schema(self.spark, result_table(bad)) is None:
             return 0, 0
         marks = tables.read(self.spark, result_table(bad))
         topics = F.coalesce("topic", F.lit("")) if "topic" in marks.columns else F.lit("")
-        mine = F.max(F.when(topics == self.route.topic, F.col(REPLAY)))
-        found = marks.agg(F.max(REPLAY).alias("last"), mine.alias("mine")).first()
-        return (found["last"] or 0, found["mine"] or 0) if found else (0, 0)
+        own = F.max(F.when(topics == self.route.topic, F.col(REPLAY)))
+        row = marks.agg(F.max(REPLAY).alias("last"), own.alias("own")).first()
+        return (row["last"] or 0, row["own"] or 0) if row else (0, 0)

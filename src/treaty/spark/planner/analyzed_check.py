@@ -162,8 +162,8 @@ def _check_subqueries(tree: TreeNode) -> None:
     for node in tree.walk():
         if is_plan(node) or node.kind == "LateralSubquery":
             continue
-        for one in node.inner():
-            if is_plan(one) and is_streaming(one):
+        for part in node.inner():
+            if is_plan(part) and is_streaming(part):
                 raise BodyRefusedError(
                     "SUBQUERY_OF_STREAM",
                     "a subquery in an expression reads a stream, which never ends",
@@ -185,8 +185,8 @@ def _check_aggregates(tree: TreeNode) -> None:
             "two queries: the second reads the table of the first one",
         )
     for node in aggregates:
-        for one in node.walk():
-            if one.kind == "AggregateExpression" and one.members.get("isDistinct"):
+        for expression in node.walk():
+            if expression.kind == "AggregateExpression" and expression.members.get("isDistinct"):
                 raise BodyRefusedError(
                     "DISTINCT_REFUSED",
                     "an aggregate of DISTINCT values keeps all of them",

@@ -192,9 +192,9 @@ def _list_names(tree: TreeNode, body: str) -> tuple[str, ...]:
 
 def _select_sources(query: QueryBody, names: tuple[str, ...]) -> tuple[ReadableSource, ...]:
     """The sources that a body names; raises `BodyRefusedError` for one that is not there."""
-    there = {one.name.lower(): one for one in query.sources}
+    sources = {source.name.lower(): source for source in query.sources}
     for name in names:
-        if name.lower() not in there:
+        if name.lower() not in sources:
             words = [token for token in split_tokens(query.text) if token.text.strip("`").lower() == name.lower()]
             place = (words[0].start, words[0].end) if words else (-1, -1)
             raise BodyRefusedError(
@@ -203,7 +203,7 @@ def _select_sources(query: QueryBody, names: tuple[str, ...]) -> tuple[ReadableS
                 "SHOW STREAMS and SHOW TABLES list them",
                 *place,
             )
-    return tuple(there[name.lower()] for name in names)
+    return tuple(sources[name.lower()] for name in names)
 
 
 def _refuse_streams_of_tables(tree: TreeNode, query: QueryBody) -> None:
@@ -236,7 +236,7 @@ def _read(query: QueryBody, name: str, leaves: dict[str, tuple[str, ...]], *, is
     source = next(one for one in query.sources if one.name == name)
     mode = "changes" if source.kind == STREAM or is_table else "table"
     pseudo = {
-        lower_name(one.name) for one in source.columns if one.role == PSEUDO
+        lower_name(column.name) for column in source.columns if column.role == PSEUDO
     }  # no change of a source takes these away
     columns = tuple(path for path in leaves[name.lower()] if lower_name(parse_path(path)[0]) not in pseudo)
     return SourceRead(

@@ -67,15 +67,15 @@ def _list_group_parts(plan: Any, tree: TreeNode) -> list[Any]:
     """
     parts = [plan.child()]
     parts += [plan.groupingExpressions().apply(place) for place in range(plan.groupingExpressions().size())]
-    seen: set[str] = set()
+    texts: set[str] = set()
     for place, expression in enumerate(tree.members["aggregateExpressions"]):
         for path in find_functions(expression):
-            found = plan.aggregateExpressions().apply(place)
+            part = plan.aggregateExpressions().apply(place)
             for step in path:
-                found = found.children().apply(step)
-            if (text := found.toJSON() + found.toString()) not in seen:
-                seen.add(text)
-                parts.append(found)
+                part = part.children().apply(step)
+            if (text := part.toJSON() + part.toString()) not in texts:
+                texts.add(text)
+                parts.append(part)
     return parts
 
 

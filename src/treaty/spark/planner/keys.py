@@ -25,13 +25,15 @@ def find_group_key(tree: TreeNode, aggregate: TreeNode, columns: Sequence[str]) 
         raise BodyRefusedError(
             "KEY_MISSING", "an aggregate without GROUP BY has no key", "GROUP BY the columns that are the key"
         )
-    made = _read_outputs(tree, aggregate, columns)
+    outputs = _read_outputs(tree, aggregate, columns)
     names = []
     for group in groups:
-        wanted = _sign(group, {})
-        own = [name for name, signature in made.items() if signature == wanted]
+        group_signature = _sign(group, {})
+        own = [name for name, signature in outputs.items() if signature == group_signature]
         own += [
-            name for name, signature in made.items() if signature in {("field", part, wanted) for part in WINDOW_PARTS}
+            name
+            for name, signature in outputs.items()
+            if signature in {("field", part, group_signature) for part in WINDOW_PARTS}
         ]
         if not own:
             text = _describe(group)
@@ -48,12 +50,12 @@ def find_table_key(tree: TreeNode, source: ReadableSource, columns: Sequence[str
     """Return the columns that hold the key of the table that is read. Raises `BodyRefusedError` where a column of it does not come out."""
     relation = next(one for one in tree.walk() if one.kind in {"LogicalRelation", "StreamingRelation"})
     ids = {str(one.members["name"]).lower(): one.expr_id for one in _list_expressions(relation.members.get("output"))}
-    made = _read_outputs(tree, relation, columns)
+    outputs = _read_outputs(tree, relation, columns)
     names = []
     for column in source.columns:
         if column.role != "key":
             continue
-        own = [name for name, signature in made.items() if signature == ("column", ids[column.name.lower()])]
+        own = [name for name, signature in outputs.items() if signature == ("column", ids[column.name.lower()])]
         if not own:
             raise BodyRefusedError(
                 "KEY_MISSING",
@@ -82,26 +84,26 @@ def _read_outputs(tree: TreeNode, bottom: TreeNode, columns: Sequence[str]) -> M
             return {}
         path.append(node)
         node = node.children[0]
-    known: dict[int, Signature] = {}
+    signatures: dict[int, Signature] = {}
     steps = [bottom, *reversed(path)]
     last: list[TreeNode] = []
     for step in steps:
         listed = _list_expressions(
             step.members.get("aggregateExpressions" if step.kind == "Aggregate" else "projectList")
         )
-        for one in listed:
-            if one.expr_id >= 0:
-                known[one.expr_id] = _sign(one, known)
+        for expression in listed:
+            if expression.expr_id >= 0:
+                signatures[expression.expr_id] = _sign(expression, signatures)
         last = listed or last or _list_expressions(step.members.get("output"))
-    return {name: _sign(one, known) for name, one in zip(columns, last, strict=False)}
+    return {name: _sign(expression, signatures) for name, expression in zip(columns, last, strict=False)}
 
 
-def _sign(node: TreeNode, known: Mapping[int, Signature]) -> Signature:
+def _sign(node: TreeNode, signatures: Mapping[int, Signature]) -> Signature:
     if node.kind == "Alias":
-        return _sign(node.children[0], known)
+        return _sign(node.children[0], signatures)
     if node.kind == "AttributeReference":
-        return known.get(node.expr_id, ("column", node.expr_id))
-    inner = tuple(_sign(one, known) for one in node.children)
+        return signatures.get(node.expr_id, ("column", node.expr_id))
+    inner = tuple(_sign(child, signatures) for child in node.children)
     if node.kind == "GetStructField" and node.members.get("name") in WINDOW_PARTS:
         return ("field", str(node.members["name"]), inner[0])
     members = tuple((name, repr(node.members[name])) for name in _MEANING if name in node.members)

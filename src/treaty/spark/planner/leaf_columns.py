@@ -60,10 +60,10 @@ def find_leaf_columns(
 
 def names_its_columns(body: str) -> bool:
     """Return whether a body surely names each column that it reads. One that does not reads those too that came to a source after it was planned."""
-    tokens = [token.keyword or token.text for token in split_tokens(body)]
-    counted = {at for at, one in enumerate(tokens) if one == "*" and tokens[at - 2 : at] == ["COUNT", "("]}
-    whole = tokens.count("FROM") > tokens.count("SELECT")  # `FROM flights` alone, or a FROM of a function
-    return not whole and UNNAMED.isdisjoint(one for at, one in enumerate(tokens) if at not in counted)
+    words = [token.keyword or token.text for token in split_tokens(body)]
+    counted = {at for at, word in enumerate(words) if word == "*" and words[at - 2 : at] == ["COUNT", "("]}
+    selects_all = words.count("FROM") > words.count("SELECT")  # `FROM flights` alone, or a FROM of a function
+    return not selects_all and UNNAMED.isdisjoint(word for at, word in enumerate(words) if at not in counted)
 
 
 def list_needed(source: Source, reads: Iterable[SourceRead], words: Collection[str]) -> list[str]:
@@ -72,11 +72,14 @@ def list_needed(source: Source, reads: Iterable[SourceRead], words: Collection[s
     `reads` are those of all sources of the bodies, `words` the names in their texts.
     """
     own = (read for read in reads if lower_name(read.source) == lower_name(source.name))
-    read_names = {lower_name(parse_path(path)[0]) for one in own for path in one.columns}
+    read_names = {lower_name(parse_path(path)[0]) for read in own for path in read.columns}
     return [
-        one.name
-        for one in source.columns
-        if not one.nullable or one.role == "key" or lower_name(one.name) in read_names or one.name.lower() in words
+        column.name
+        for column in source.columns
+        if not column.nullable
+        or column.role == "key"
+        or lower_name(column.name) in read_names
+        or column.name.lower() in words
     ]
 
 
@@ -89,7 +92,8 @@ def find_never_null(spark: SparkSession, body: str, sources: Sequence[ReadableSo
         return frozenset()
     for source in sources:
         ddl = ", ".join(
-            f"{print_name(one.name)} {one.type}{'' if one.nullable else ' NOT NULL'}" for one in source.columns
+            f"{print_name(column.name)} {column.type}{'' if column.nullable else ' NOT NULL'}"
+            for column in source.columns
         )
         spark.createDataFrame([], ddl).createOrReplaceTempView(print_name(source.name))
     return frozenset(field.name for field in spark.sql(body).schema if not field.nullable)

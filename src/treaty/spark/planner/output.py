@@ -51,14 +51,14 @@ def read_output(schema_json: str) -> tuple[SourceColumn, ...]:
 
 
 def _refuse_bad_names(fields: Iterable[Mapping[str, Any]]) -> None:
-    seen: dict[str, str] = {}
-    for place, one in enumerate(fields, 1):
-        name = str(one["name"])
-        if AUTO_NAME in one.get("metadata", {}):
+    spellings: dict[str, str] = {}
+    for place, field in enumerate(fields, 1):
+        name = str(field["name"])
+        if AUTO_NAME in field.get("metadata", {}):
             raise BodyRefusedError(
                 "COLUMN_UNNAMED", f"column {place} of the query has no name: {name}", f"{name} AS a name", *(-1, -1)
             )
-        other = seen.setdefault(name.lower(), name)
+        other = spellings.setdefault(name.lower(), name)
         if other is not name:
             raise BodyRefusedError(
                 "COLUMN_TWICE",
@@ -69,13 +69,13 @@ def _refuse_bad_names(fields: Iterable[Mapping[str, Any]]) -> None:
 
 def refuse_bad_keys(columns: Iterable[SourceColumn]) -> None:
     """Raise `BodyRefusedError` for a column of a key that is a map or has one inside: Spark does not compare those, so no row is found again."""
-    for one in columns:
-        tokens = split_tokens(one.type)  # a field may have the name of a type, and a colon behind it
+    for column in columns:
+        tokens = split_tokens(column.type)  # a field may have the name of a type, and a colon behind it
         if any(token.keyword in {"MAP", "VARIANT"} and after.text != ":" for token, after in pairwise(tokens)):
             raise BodyRefusedError(
                 "OUTPUT_TYPE",
-                f"the column {one.name} is of the key and is {one.type}, which can't be compared",
-                f"to_json({one.name}), or another column, in GROUP BY",
+                f"the column {column.name} is of the key and is {column.type}, which can't be compared",
+                f"to_json({column.name}), or another column, in GROUP BY",
             )
 
 
@@ -96,7 +96,8 @@ def read_type(kind: Any, name: str) -> SqlType:
                 return SqlMap(read_type(kind["keyType"], name), read_type(kind["valueType"], name))
             case "struct":
                 fields = (
-                    SqlField(one["name"], read_type(one["type"], name), one["nullable"]) for one in kind["fields"]
+                    SqlField(field["name"], read_type(field["type"], name), field["nullable"])
+                    for field in kind["fields"]
                 )
                 return SqlStruct(tuple(fields))
     text = str(kind)

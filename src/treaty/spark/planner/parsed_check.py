@@ -189,8 +189,8 @@ def _find_name(tokens: Sequence[SqlToken], parts: Sequence[str]) -> tuple[int, i
 def _list_definitions(node: TreeNode) -> Iterator[tuple[str, TreeNode]]:
     """The names in small letters that WITH defines, with their queries."""
     if node.kind == WITH:
-        for one in node.members.get("cteRelations") or ():
-            yield str(one["_1"]).lower(), one["_2"]
+        for definition in node.members.get("cteRelations") or ():
+            yield str(definition["_1"]).lower(), definition["_2"]
 
 
 def _check_node(node: TreeNode, tokens: Sequence[SqlToken]) -> None:
@@ -242,11 +242,11 @@ def _check_function(node: TreeNode, name: str, tokens: Sequence[SqlToken]) -> No
     place = find_call(tokens, lower)
     start, end = (place.start, place.end) if place else (-1, -1)
     if lower not in allowed:
-        known = (
+        reason = (
             "is no function of queries" if node.kind == "UnresolvedFunction" else "makes no rows that a query may read"
         )
         hint = _suggest_function(name) if lower not in ALLOWED_FUNCTIONS else "the function in SELECT"
-        raise BodyRefusedError("FUNCTION_REFUSED", f"{name} {known}", hint, start, end)
+        raise BodyRefusedError("FUNCTION_REFUSED", f"{name} {reason}", hint, start, end)
     if lower in TIMES_OF_AN_ARGUMENT and not node.children and not node.members.get("arguments"):
         message = f"{name}() without an argument is the time of the machine"
         raise BodyRefusedError("FUNCTION_REFUSED", message, f"{name} of a column", start, end)

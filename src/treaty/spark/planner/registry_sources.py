@@ -23,14 +23,14 @@ def find_readable_source(name: str) -> Exchange[ReadableSource | None]:
         source = (yield from request_answer(DescribeSource(name))).source
     except NotFound:
         return None
-    types = yield from read_user_types(parse_column_type(one.type) for one in source.columns)
+    types = yield from read_user_types(parse_column_type(column.type) for column in source.columns)
     columns = tuple(
         replace(
-            one,
-            type=print_column_type(expand_type(parse_column_type(one.type), types.expanded.get)),
-            nullable=one.nullable or not _is_never_null(source, one),
+            column,
+            type=print_column_type(expand_type(parse_column_type(column.type), types.expanded.get)),
+            nullable=column.nullable or not _is_never_null(source, column),
         )
-        for one in source.columns
+        for column in source.columns
     )
     properties = dict(source.properties)
     deduplicate = tuple(

@@ -77,14 +77,14 @@ def _list_parts_of_groups(node: Any) -> Iterator[tuple[str, str]]:
     for place in range(keys.size()):
         if (text := keys.apply(place).sql()) not in {"window", "session_window"}:
             yield "key", text
-    seen: set[str] = set()
+    texts: set[str] = set()
     for place, expression in enumerate(read_tree(node.toJSON()).members["aggregateExpressions"]):
         for path in find_functions(expression):
             function = node.aggregateExpressions().apply(place)
             for step in path:
                 function = function.children().apply(step)
-            if (text := function.sql()) not in seen:
-                seen.add(text)
+            if (text := function.sql()) not in texts:
+                texts.add(text)
                 yield "aggregate", text
 
 
@@ -93,11 +93,11 @@ def _list_conditions(condition: Any) -> list[str]:
     texts: list[str] = []
     waiting = [condition]
     while waiting:
-        one = waiting.pop()
-        if one.getClass().getSimpleName() == "And":
-            waiting += [one.right(), one.left()]
+        part = waiting.pop()
+        if part.getClass().getSimpleName() == "And":
+            waiting += [part.right(), part.left()]
         else:
-            texts.append(one.sql())
+            texts.append(part.sql())
 
     def is_added(text: str) -> bool:
         column = _NOT_NULL.fullmatch(text)
@@ -110,14 +110,14 @@ def _list_computed(node: Any, groups: dict[str, str]) -> Iterator[tuple[str, str
     expressions = node.expressions()
     windows: set[str] = set()
     for place in range(expressions.size()):
-        one = expressions.apply(place)
-        text = one.sql()
+        expression = expressions.apply(place)
+        text = expression.sql()
         if "precisetimestampconversion" in text:
             windows.add(_describe_window(text))
-        elif one.getClass().getSimpleName() == "Alias":
-            computed = one.child()
-            if _GROUPING.fullmatch(one.name()):
-                groups[one.name()] = computed.sql()
+        elif expression.getClass().getSimpleName() == "Alias":
+            computed = expression.child()
+            if _GROUPING.fullmatch(expression.name()):
+                groups[expression.name()] = computed.sql()
             elif computed.getClass().getSimpleName() != "AttributeReference":
                 yield "column", text
     yield from (("window", text) for text in sorted(windows))

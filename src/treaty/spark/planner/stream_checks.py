@@ -34,9 +34,11 @@ class StreamChecks:
         """Return why a plan can't run in a mode (``append``, ``update``); None where it can."""
         jvm: Any = self.spark._jvm  # noqa: SLF001
         modes = jvm.org.apache.spark.sql.streaming.OutputMode
-        wanted = modes.Append() if mode == "append" else modes.Update()
+        output_mode = modes.Append() if mode == "append" else modes.Update()
         try:
-            jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(self.plan, wanted)
+            jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(
+                self.plan, output_mode
+            )
         except PySparkException as error:
             return error
         return None
@@ -68,7 +70,7 @@ class StreamChecks:
         some = jvm.scala.Some(WATERMARK)
         sides = ((left, right), (right, left))
         return any(
-            helper.getStateValueWatermark(kept, other, join.condition(), some).isEmpty() for kept, other in sides
+            helper.getStateValueWatermark(side, other, join.condition(), some).isEmpty() for side, other in sides
         )
 
 
@@ -76,8 +78,8 @@ def _list_joins(tree: TreeNode, plan: Any) -> Iterator[Any]:
     """The joins of streams with streams, as objects of the JVM."""
     waiting = [(tree, plan)]
     while waiting:
-        node, there = waiting.pop()
+        node, jvm_plan = waiting.pop()
         if node.kind == "Join" and all(map(is_streaming, node.children)):
-            yield there
+            yield jvm_plan
         if any(one.kind == "Join" for one in node.walk()):
-            waiting += [(child, there.children().apply(place)) for place, child in enumerate(node.children)]
+            waiting += [(child, jvm_plan.children().apply(place)) for place, child in enumerate(node.children)]

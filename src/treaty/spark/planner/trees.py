@@ -64,11 +64,11 @@ def _list_trees(value: Any) -> Iterator[TreeNode]:
     if isinstance(value, TreeNode):
         yield value
     elif isinstance(value, list):
-        for one in value:
-            yield from _list_trees(one)
+        for item in value:
+            yield from _list_trees(item)
     elif isinstance(value, dict):
-        for one in value.values():
-            yield from _list_trees(one)
+        for item in value.values():
+            yield from _list_trees(item)
 
 
 def _read_value(value: Any) -> Any:
@@ -86,12 +86,12 @@ def _read_value(value: Any) -> Any:
 def _read_nodes(listed: list[dict[str, Any]]) -> list[TreeNode]:
     """The trees of a list in pre-order, read from its end: the children of a node are the trees after it."""
     trees: list[TreeNode] = []
-    for one in reversed(listed):
-        count = int(one["num-children"])
+    for entry in reversed(listed):
+        count = int(entry["num-children"])
         children = tuple(reversed(trees[len(trees) - count :])) if count else ()
         del trees[len(trees) - count :]
-        name = str(one["class"])
-        members = {key: _read_value(value) for key, value in one.items() if key not in {"class", "num-children"}}
+        name = str(entry["class"])
+        members = {key: _read_value(value) for key, value in entry.items() if key not in {"class", "num-children"}}
         trees.append(TreeNode(name.rsplit(".", 1)[-1].rstrip("$"), name, members, children))
     trees.reverse()
     return trees
@@ -123,9 +123,9 @@ def list_plans(root: TreeNode, *, subqueries: bool = True) -> Iterator[TreeNode]
         waiting += reversed(node.children)
 
 
-def find_node(root: TreeNode, wanted: Callable[[TreeNode], bool]) -> TreeNode | None:
-    """Return the first node that is wanted, in pre-order."""
-    return next((node for node in root.walk() if wanted(node)), None)
+def find_node(root: TreeNode, is_match: Callable[[TreeNode], bool]) -> TreeNode | None:
+    """Return the first node for which `is_match` holds, in pre-order."""
+    return next((node for node in root.walk() if is_match(node)), None)
 
 
 def list_parts(text: Any) -> tuple[str, ...]:

@@ -57,14 +57,14 @@ def keep_columns(
     What else a source has, and where its columns are, is nothing to the state of a query. `needed` has names of columns in
     small letters, by name of the source in small letters.
     """
-    kept = []
+    result = []
     for source in sources:
         own = {split_watermark(source.watermark)[0].lower()} if source.watermark else set()
-        wanted = {*needed.get(source.name.lower(), ()), *words, *own, *(one.lower() for one in source.deduplicate)}
-        columns = [one for one in source.columns if one.name.lower() in wanted]
+        names = {*needed.get(source.name.lower(), ()), *words, *own, *(one.lower() for one in source.deduplicate)}
+        columns = [one for one in source.columns if one.name.lower() in names]
         columns = sorted(columns, key=lambda one: one.name) or [*source.columns[:1]]
-        kept.append(replace(source, columns=tuple(columns)))
-    return tuple(kept)
+        result.append(replace(source, columns=tuple(columns)))
+    return tuple(result)
 
 
 def refuse_bad_watermark(source: ReadableSource) -> None:

@@ -45,12 +45,12 @@ class BatchBody:
         session = batch.sparkSession
         for name, value in RESTRICTED.items():
             session.conf.set(name, value)
-        own = [one.name for one in self.followed.source.columns if one.role == "key"] if self.key else []
+        own = [column.name for column in self.followed.source.columns if column.role == "key"] if self.key else []
         latest = keep_last(batch, tuple(own), keep_order=True) if own else batch
         rows = latest.where(~F.col(DELETED)) if DELETED in latest.columns else latest
         rows.drop(DELETED, ORDER).createOrReplaceTempView(print_name(self.followed.view))
-        for one in self.tables:
-            self.open_table(session, one.source).createOrReplaceTempView(print_name(one.view))
+        for read in self.tables:
+            self.open_table(session, read.source).createOrReplaceTempView(print_name(read.view))
         result = session.sql(blank_streams(session, self.text))
         sink = open_sink(result)
         if not self.key:

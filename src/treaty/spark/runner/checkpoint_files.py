@@ -156,10 +156,10 @@ def find_checkpoint_root(source: Source, root: str) -> str:
             f"the {CHECKPOINT_ROOT} of {source.name} is {named}, which is not below {root}: {remedy}"
         )
     parts = PurePosixPath(below).parts
-    wrong = next((one for one in parts if _RESERVED.fullmatch(one)), None)
-    if wrong is not None or not parts:
+    reserved = next((part for part in parts if _RESERVED.fullmatch(part)), None)
+    if reserved is not None or not parts:
         raise SourceNotRunnableError(
-            f"the {CHECKPOINT_ROOT} of {source.name} has a folder {wrong or below!r}, a name of the runner's own: {remedy}"
+            f"the {CHECKPOINT_ROOT} of {source.name} has a folder {reserved or below!r}, a name of the runner's own: {remedy}"
         )
     return f"{root.rstrip('/')}/{'/'.join(parts)}"
 

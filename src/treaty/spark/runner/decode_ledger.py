@@ -58,9 +58,9 @@ class FormerDecoding:
 def describe_decoding(registry: Registry, opener: SourceOpener, sources: Sequence[Source]) -> str:
     """Return how the records of sources are decoded, as a text that can be compared, once they are opened."""
     columns = {
-        str(first_generation(one)): [[each.name, each.type] for each in expand_columns(registry, one)]
-        for one in sources
-        if one.connector != "delta"
+        str(first_generation(source)): [[column.name, column.type] for column in expand_columns(registry, source)]
+        for source in sources
+        if source.connector != "delta"
     }
     plans = {name: plan.to_json() for name, plan in opener.plans.items()}
     return json.dumps({"columns": columns, "plans": plans}, sort_keys=True)
@@ -68,11 +68,11 @@ def describe_decoding(registry: Registry, opener: SourceOpener, sources: Sequenc
 
 def parse_decoding(text: str, source: Source) -> SourceDecoding:
     """Return how the records of a source are decoded, from the text of `describe_decoding`."""
-    known = json.loads(text)
-    types: dict[str, str] = dict(known["columns"].get(str(first_generation(source)), ()))
-    columns = tuple(replace(one, type=types[one.name]) for one in source.columns if one.name in types)
+    document = json.loads(text)
+    types: dict[str, str] = dict(document["columns"].get(str(first_generation(source)), ()))
+    columns = tuple(replace(column, type=types[column.name]) for column in source.columns if column.name in types)
     return SourceDecoding(
-        columns or source.columns, {name: DecodePlan.from_json(plan) for name, plan in known["plans"].items()}
+        columns or source.columns, {name: DecodePlan.from_json(plan) for name, plan in document["plans"].items()}
     )
 
 
@@ -110,9 +110,9 @@ class DecodeLedger:
         text = self.files.read(f"{self.place}/{LEDGER}/{FORMER}")
         if not text:
             return FormerDecoding()
-        known = json.loads(text)
-        entries = [DecodeEntry(-1, tuple(one["offsets"]), one["decoding"]) for one in known["entries"]]
-        return FormerDecoding(tuple(known["places"]), entries)
+        document = json.loads(text)
+        entries = [DecodeEntry(-1, tuple(entry["offsets"]), entry["decoding"]) for entry in document["entries"]]
+        return FormerDecoding(tuple(document["places"]), entries)
 
     def copy_to(self, place: str, sources: Sequence[int | None]) -> None:
         """Write what this query and those before it have decoded beside the checkpoint of the query that continues its table and offsets.
@@ -120,11 +120,13 @@ class DecodeLedger:
         `sources` has for each source of the new one its place among those of this one; None for one that was not read.
         """
         entries: list[Mapping[str, object]] = []
-        for one in self.list():
-            if entries and entries[-1]["decoding"] == one.decoding:
+        for entry in self.list():
+            if entries and entries[-1]["decoding"] == entry.decoding:
                 continue  # an entry holds until the next
-            offsets = [ABSENT if at is None else one.offsets[at] if at < len(one.offsets) else NONE for at in sources]
-            entries.append({"offsets": offsets, "decoding": one.decoding})
+            offsets = [
+                ABSENT if at is None else entry.offsets[at] if at < len(entry.offsets) else NONE for at in sources
+            ]
+            entries.append({"offsets": offsets, "decoding": entry.decoding})
         places = [*self.read_former().places, self.place]
         self.files.write(f"{place}/{LEDGER}/{FORMER}", json.dumps({"places": places, "entries": entries}))
 

@@ -76,7 +76,7 @@ class FileRecords:
     def _note_table(self, source: Source, table: str) -> None:
         """Write down a table that the query makes. One that was there before is its user's, unless a query that has left had made it."""
         if is_missing(self.files.spark, table) or any(
-            one.kind == TABLE and one.folder == table for one in self.list_all()
+            record.kind == TABLE and record.folder == table for record in self.list_all()
         ):
             self.write(QueryFileRecord(TABLE, first_generation(source), source.name, table, name_folder(source)))
 

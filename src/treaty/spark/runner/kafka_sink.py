@@ -84,16 +84,16 @@ class KafkaSink:
         self._encode_records(chosen, 0).write.format("noop").mode("overwrite").save()
 
     def _send(self, rows: DataFrame, number: int) -> None:
-        sent = self._encode_records(rows, number)
+        records = self._encode_records(rows, number)
         if not self.key:
-            sent.write.format("kafka").options(**self.settings).save()
+            records.write.format("kafka").options(**self.settings).save()
             return
-        kept = sent.persist()  # rows are made once, and counted after they are written
+        cached = records.persist()  # rows are made once, and counted after they are written
         try:
-            kept.where(F.col("key").isNotNull()).write.format("kafka").options(**self.settings).save()
-            missing = kept.where(F.col("key").isNull()).count()
+            cached.where(F.col("key").isNotNull()).write.format("kafka").options(**self.settings).save()
+            missing = cached.where(F.col("key").isNull()).count()
         finally:
-            kept.unpersist()
+            cached.unpersist()
         if missing:
             self.on_bad(NULL_KEY, missing)
 
@@ -106,15 +106,15 @@ class KafkaSink:
             ATTEMPT: self.attempt(),
         }
         listed = (
-            F.struct(F.lit(name).alias("key"), F.encode(F.lit(str(one)), "UTF-8").alias("value"))
-            for name, one in headers.items()
+            F.struct(F.lit(name).alias("key"), F.encode(F.lit(str(value)), "UTF-8").alias("value"))
+            for name, value in headers.items()
         )
         rows = rows.withColumn(HEADERS, F.array(*listed).cast(HEADERS_TYPE))
         records = {"topic": F.lit(self.source.place)}
         sides: Sequence[tuple[Part, SourcePart | None]] = (("value", self.source.value), ("key", self.source.key))
         for side, part in sides:
             rows, records[side] = self._encode(rows, side, part)
-        return rows.select(*(one.alias(name) for name, one in records.items()), F.col(HEADERS).alias("headers"))
+        return rows.select(*(value.alias(name) for name, value in records.items()), F.col(HEADERS).alias("headers"))
 
     def _encode(self, rows: DataFrame, side: Part, part: SourcePart | None) -> tuple[DataFrame, Column]:
         """The rows with what the bytes of a side are made from, and the column of these bytes."""

@@ -106,9 +106,9 @@ def record_offsets(
     """
     cluster, topic = find_cluster(source, clusters), source.place
     try:
-        there = find_offsets(cluster, topic)
-        starts = {number: first for number, (first, _) in there.items()}
-        ends = {number: end for number, (_, end) in there.items()}
+        bounds = find_offsets(cluster, topic)
+        starts = {number: first for number, (first, _) in bounds.items()}
+        ends = {number: end for number, (_, end) in bounds.items()}
         if compared.start != EARLIEST:
             starts |= find_offsets_at(cluster, topic, to_milliseconds(compared.start))
         if compared.end != LATEST:
@@ -119,7 +119,7 @@ def record_offsets(
         raise SourceMissingError(f"the topic {topic} of {source.name}: {error}") from error
     return tuple(
         RecordedOffsets(number, starts[number], max(starts[number], min(ends[number], end)), first)
-        for number, (first, end) in sorted(there.items())
+        for number, (first, end) in sorted(bounds.items())
     )
 
 

@@ -78,15 +78,15 @@ class LeftoverFiles:
         leaving: list[LeavingFiles] = []
         removed: list[QueryFileRecord] = []
         errors: list[str] = []
-        for record, kept in self._ask_registry(list(FileRecords(self.files).list_all())):
+        for record, number in self._ask_registry(list(FileRecords(self.files).list_all())):
             try:
-                if self._is_needed(record, kept):
+                if self._is_needed(record, number):
                     self._mark(record, 0)
                     continue
                 marked = self._mark(record, record.left or self.now())
                 due = marked.left + REMOVED_AFTER
-                if (kept is not None and kept.returns) or self.now() < due:
-                    leaving.append(LeavingFiles(marked, due, kept is not None and kept.returns))
+                if (number is not None and number.returns) or self.now() < due:
+                    leaving.append(LeavingFiles(marked, due, number is not None and number.returns))
                 elif self._remove(marked):
                     removed.append(marked)
             except SWEEP_ERRORS as error:  # the others are looked at all the same
@@ -108,11 +108,11 @@ class LeftoverFiles:
             for record in page:
                 yield record, named.get((record.generation, record.number))
 
-    def _is_needed(self, record: QueryFileRecord, kept: KeptNumber | None) -> bool:
-        if kept is None:
+    def _is_needed(self, record: QueryFileRecord, number: KeptNumber | None) -> bool:
+        if number is None:
             return False
         takeovers = f"{_folder_above(record, self.files.folder)}{TAKEOVERS}"
-        return kept.needed or bool(kept.until and not self.files.has(f"{takeovers}/{kept.until}.done"))
+        return number.needed or bool(number.until and not self.files.has(f"{takeovers}/{number.until}.done"))
 
     def _mark(self, record: QueryFileRecord, left: int) -> QueryFileRecord:
         """The record with the time since when no source needs it; it is written where that is new."""

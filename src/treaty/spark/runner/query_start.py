@@ -291,18 +291,18 @@ class QueryStarter:
         if not files.has(f"{query.began}/offsets") or (query.start in EXCHANGES and not is_over(files, query)):
             self._refuse_unready(source, query)
 
-        def run_part(one: Source, part: TakeoverPart, kind: str = "once") -> None:
+        def run_part(row: Source, part: TakeoverPart, kind: str = "once") -> None:
             starter, own = replace(self, part=part), replace(run, trigger=StreamTrigger(kind))
-            work_off(lambda: starter.start(one, own), again=own.trigger == AVAILABLE)
+            work_off(lambda: starter.start(row, own), again=own.trigger == AVAILABLE)
 
         QueryTakeover(
             self.spark,
             files,
             self.find_folder(source) if source.connector == "delta" else "",
-            open=lambda one: self._open_query(one, one.query or query, QueryRun()).rows.drop(ORDER),
-            finish=lambda one: run_part(one, TakeoverPart()),
-            skip=lambda one: run_part(one, TakeoverPart(reads_nothing=True)),
-            fill=lambda one, folder: run_part(one, TakeoverPart(folder=folder), "available"),
+            open=lambda row: self._open_query(row, row.query or query, QueryRun()).rows.drop(ORDER),
+            finish=lambda row: run_part(row, TakeoverPart()),
+            skip=lambda row: run_part(row, TakeoverPart(reads_nothing=True)),
+            fill=lambda row, folder: run_part(row, TakeoverPart(folder=folder), "available"),
         ).run(source)
         if source.once:
             run_once_queries(self, source, files)

@@ -51,12 +51,16 @@ class RecordedSource:
         A column that neither query needs is null.
         """
         frame = self.rows if rows is None else rows
-        there = {lower_name(name) for name in frame.columns}
+        present = {lower_name(name) for name in frame.columns}
         own = [
-            F.col(print_name(one.name)) if lower_name(one.name) in there else F.lit(None).cast(one.type).alias(one.name)
-            for one in self.columns
+            F.col(print_name(column.name))
+            if lower_name(column.name) in present
+            else F.lit(None).cast(column.type).alias(column.name)
+            for column in self.columns
         ]
-        pseudo = [one.name for one in list_pseudo_columns(self.columns, words) if lower_name(one.name) in there]
+        pseudo = [
+            column.name for column in list_pseudo_columns(self.columns, words) if lower_name(column.name) in present
+        ]
         return frame.select(*own, *pseudo, *([ORDER] if ORDER in frame.columns else []))
 
     def close(self) -> None:
@@ -97,9 +101,9 @@ class SourceRecorder:
         if self.keeps_arrival:
             rows = rows.withColumn(ARRIVED, _share_of(offsets) if offsets else F.unix_millis(F.col(f"{ORDER}.p0")))
         pseudo = [one.name for one in list_pseudo_columns(source.columns, words)]
-        kept = [*list_needed(source, [read for plan in self.plans for read in plan.reads], words), *pseudo]
+        needed = [*list_needed(source, [read for plan in self.plans for read in plan.reads], words), *pseudo]
         more = [name for name, keeps in ((ORDER, self.keeps_order), (ARRIVED, self.keeps_arrival)) if keeps]
-        kept_rows, observed = _keep_rows(rows.select(*map(print_name, kept), *more))
+        kept_rows, observed = _keep_rows(rows.select(*map(print_name, needed), *more))
         counted = observed.get(f"{PARTITIONS_OF}{source.generation}", {})
         ranges = tuple(_describe_offsets(source, offsets, counted)) or (
             f"the files of {source.place} from {self.compared.start} to {self.compared.end}",
@@ -129,11 +133,14 @@ def _share_of(offsets: Sequence[RecordedOffsets]) -> Column:
     """The share of its partition that a record of a topic is in."""
     partition, offset = F.col(f"{ORDER}.p0"), F.col(f"{ORDER}.p1")
     shares = [
-        (partition == one.partition, F.floor((offset - one.start) * COMPARE_BATCHES / (one.end - one.start)))
-        for one in offsets
-        if one.end > one.start
+        (
+            partition == bounds.partition,
+            F.floor((offset - bounds.start) * COMPARE_BATCHES / (bounds.end - bounds.start)),
+        )
+        for bounds in offsets
+        if bounds.end > bounds.start
     ]
-    return reduce(lambda rest, one: F.when(one[0], one[1]).otherwise(rest), shares, F.lit(0)).cast("long")
+    return reduce(lambda rest, share: F.when(share[0], share[1]).otherwise(rest), shares, F.lit(0)).cast("long")
 
 
 def _keep_rows(rows: DataFrame) -> tuple[DataFrame, Mapping[str, Mapping[str, Any]]]:
@@ -150,13 +157,13 @@ def _keep_rows(rows: DataFrame) -> tuple[DataFrame, Mapping[str, Mapping[str, An
 
 def _describe_offsets(source: Source, offsets: Sequence[RecordedOffsets], counted: Mapping[str, Any]) -> Iterator[str]:
     """What was read of each partition, and what is not there any more."""
-    for one in offsets:
-        records = int(counted.get(f"p{one.partition}") or 0)
-        text = f"the topic {source.place}, partition {one.partition}: offsets {one.start} to before {one.end}, {records:,} records"
-        if gone := one.end - one.start - records:
+    for bounds in offsets:
+        records = int(counted.get(f"p{bounds.partition}") or 0)
+        text = f"the topic {source.place}, partition {bounds.partition}: offsets {bounds.start} to before {bounds.end}, {records:,} records"
+        if gone := bounds.end - bounds.start - records:
             text = f"{text}; {gone:,} offsets have no record: compacted away, or of transactions"
-        if one.start == one.first > 0:
-            text = f"{text}; records before offset {one.first} were deleted"
+        if bounds.start == bounds.first > 0:
+            text = f"{text}; records before offset {bounds.first} were deleted"
         yield text
 
 

@@ -88,12 +88,12 @@ def place_of_line() -> Column:
 
 def fill_columns(frame: DataFrame, columns: Sequence[SourceColumn]) -> DataFrame:
     """Return the frame with all columns of its source: null where they are not there."""
-    there, own = set(frame.columns), {one.name for one in columns}
+    present, own = set(frame.columns), {column.name for column in columns}
     cells = (
-        F.col(print_name(one.name)) if one.name in there else F.lit(None).cast(one.type).alias(one.name)
-        for one in columns
+        F.col(print_name(column.name)) if column.name in present else F.lit(None).cast(column.type).alias(column.name)
+        for column in columns
     )
-    return frame if own <= there else frame.select(*cells, *(name for name in frame.columns if name not in own))
+    return frame if own <= present else frame.select(*cells, *(name for name in frame.columns if name not in own))
 
 
 def propagate_order(result: DataFrame) -> DataFrame:

@@ -45,31 +45,31 @@ def _make_delta(spark: SparkSession, table: LakeTable, columns: StructType) -> N
         empty.option(CHANGE_FEED, "true").save(table.folder)
 
 
-def _list_missing(there: Iterable[StructField], columns: Iterable[StructField]) -> list[StructField]:
+def _list_missing(present: Iterable[StructField], columns: Iterable[StructField]) -> list[StructField]:
     """The second columns that are not among the first."""
-    names = {lower_name(one.name) for one in there}
+    names = {lower_name(one.name) for one in present}
     return [one for one in columns if lower_name(one.name) not in names]
 
 
 def _grow_delta(spark: SparkSession, table: LakeTable, columns: StructType) -> Sequence[str]:
-    there = None if is_missing(spark, f"{table.folder}/_delta_log") else delta.schema(spark, table)
-    if there is None:
+    schema = None if is_missing(spark, f"{table.folder}/_delta_log") else delta.schema(spark, table)
+    if schema is None:
         return ()
-    if more := _list_missing(there, columns):
+    if more := _list_missing(schema, columns):
         loose = StructType([StructField(one.name, one.dataType) for one in more])
         writer = make_empty_frame(spark, loose).write.format("delta").mode("append")
         writer.option("mergeSchema", "true").save(table.folder)
-    return [one.name for one in _list_missing(columns, there)]
+    return [one.name for one in _list_missing(columns, schema)]
 
 
 def _grow_iceberg(spark: SparkSession, table: LakeTable, columns: StructType) -> Sequence[str]:
-    there = None if is_missing(spark, f"{table.folder}/metadata") else iceberg.schema(spark, table)
-    if there is None:
+    schema = None if is_missing(spark, f"{table.folder}/metadata") else iceberg.schema(spark, table)
+    if schema is None:
         return ()
-    if more := _list_missing(there, columns):
+    if more := _list_missing(schema, columns):
         texts = ", ".join(f"{print_name(one.name)} {print_type(one.dataType)}" for one in more)
         spark.sql(f"ALTER TABLE {iceberg.name(spark, table)} ADD COLUMNS ({texts})")
-    return [one.name for one in _list_missing(columns, there)]
+    return [one.name for one in _list_missing(columns, schema)]
 
 
 LAKES: Mapping[str, SinkFormat] = {
@@ -165,10 +165,10 @@ class TableSink:
             spark.conf.set(name, value)
         try:
             lake.make(spark, table, self.columns)
-            others = lake.grow(spark, table, self.columns)
+            unfilled = lake.grow(spark, table, self.columns)
             changes = rows if lake.takes_any_plan else rows.localCheckpoint()
             changes.createOrReplaceTempView(CHANGES)
-            text = print_statement(lake.name(spark, table), self.key, self.columns.names, others)
+            text = print_statement(lake.name(spark, table), self.key, self.columns.names, unfilled)
             lake.run(spark, table, text, WriteId(self.writer, number))
         finally:
             for name, setting in before.items():
@@ -186,30 +186,30 @@ def refuse_lost_checkpoint(spark: SparkSession, source: Source, table: LakeTable
         raise SourceNotRunnableError(f"{message}: {remedy}")
 
 
-def print_merge(table: str, key: Sequence[str], columns: Sequence[str], others: Sequence[str] = ()) -> str:
+def print_merge(table: str, key: Sequence[str], columns: Sequence[str], unfilled: Sequence[str] = ()) -> str:
     """Return the statement that puts changes in the place of the rows with their keys; null is a key too. `others` are columns of the table that
     the changes have not: they are null in rows that are changed.
     """
     same = " AND ".join(f"t.{print_name(name)} <=> c.{print_name(name)}" for name in key)
-    update, insert = _print_update(columns, others), _print_insert(columns)
+    update, insert = _print_update(columns, unfilled), _print_insert(columns)
     return f"MERGE INTO {table} AS t USING {CHANGES} AS c ON {same} WHEN MATCHED THEN {update} WHEN NOT MATCHED THEN {insert}"
 
 
-def print_deleting_merge(table: str, key: Sequence[str], columns: Sequence[str], others: Sequence[str] = ()) -> str:
+def print_deleting_merge(table: str, key: Sequence[str], columns: Sequence[str], unfilled: Sequence[str] = ()) -> str:
     """Return the statement that puts changes in the place of the rows with their keys, and deletes the rows of those that say so; else as
     `print_merge`.
     """
     same = " AND ".join(f"t.{print_name(name)} <=> c.{print_name(name)}" for name in key)
-    update, insert = _print_update(columns, others), _print_insert(columns)
+    update, insert = _print_update(columns, unfilled), _print_insert(columns)
     return (
         f"MERGE INTO {table} AS t USING {CHANGES} AS c ON {same} WHEN MATCHED AND c.{DELETED} THEN DELETE WHEN MATCHED THEN {update} "
         f"WHEN NOT MATCHED AND NOT c.{DELETED} THEN {insert}"
     )
 
 
-def _print_update(columns: Sequence[str], others: Sequence[str]) -> str:
+def _print_update(columns: Sequence[str], unfilled: Sequence[str]) -> str:
     values = [f"t.{print_name(name)} = c.{print_name(name)}" for name in columns]
-    return f"UPDATE SET {', '.join([*values, *(f't.{print_name(name)} = NULL' for name in others)])}"
+    return f"UPDATE SET {', '.join([*values, *(f't.{print_name(name)} = NULL' for name in unfilled)])}"
 
 
 def _print_insert(columns: Sequence[str]) -> str:

@@ -142,8 +142,8 @@ class SourceOpener:
     def open_bad(self, source: Source, columns: tuple[SourceColumn, ...], bad: Source) -> DataFrame:
         """Return the rows of a source that can't be decoded, as a stream with the columns of `bad`, the stream of its bad rows."""
         records = self._read(source, columns, streaming=True)
-        whole = records.frame.columns
-        record = {f"_{name}": F.col(name) if name in whole else F.lit(None) for name in ("key", "value")}
+        present = records.frame.columns
+        record = {f"_{name}": F.col(name) if name in present else F.lit(None) for name in ("key", "value")}
         own = {**records.pseudo, **record}
         frame = records.frame.select(
             records.why.alias(WHY), *(one.alias(name) for name, one in own.items()), records.code.alias(BAD)
@@ -351,11 +351,11 @@ def settle(source: Source, records: DataFrame) -> DataFrame:
 
 def expand_columns(registry: Registry, source: Source) -> tuple[SourceColumn, ...]:
     """Return the columns of a source with the types of users written out, and without NOT NULL inside: rows are cast to them."""
-    kinds = [parse_column_type(one.type) for one in source.columns]
+    kinds = [parse_column_type(column.type) for column in source.columns]
     types = run_exchange(registry, read_user_types(kinds)).expanded
     return tuple(
-        replace(one, type=print_column_type(drop_not_null(expand_type(kind, types.get))))
-        for one, kind in zip(source.columns, kinds, strict=True)
+        replace(column, type=print_column_type(drop_not_null(expand_type(kind, types.get))))
+        for column, kind in zip(source.columns, kinds, strict=True)
     )
 
 
@@ -365,8 +365,8 @@ def _find_code(code: Column, claimed_id: Column, *, counts_unknown: bool) -> Col
     """
     if counts_unknown:
         return code
-    known = claimed_id.cast("string")  # null where a frame names its schema otherwise
-    text = F.concat(F.lit(f"{UNKNOWN} "), F.coalesce(known, F.lit("of another form")))
+    schema_id = claimed_id.cast("string")  # null where a frame names its schema otherwise
+    text = F.concat(F.lit(f"{UNKNOWN} "), F.coalesce(schema_id, F.lit("of another form")))
     return F.when(code == "UNKNOWN_ID", F.raise_error(text).cast("string")).otherwise(code)
 
 

@@ -76,8 +76,8 @@ class QueryTakeover:
             self._restore(source, query)
         if begins and query.start == EMPTY:
             self._begin_empty(source, query, after)
-        for one in {query.began, number}:
-            self.files.write(f"{TAKEOVERS}/{one}.done", "")
+        for takeover in {query.began, number}:
+            self.files.write(f"{TAKEOVERS}/{takeover}.done", "")
 
     def _is_done(self, number: int) -> bool:
         return self.files.has(f"{TAKEOVERS}/{number}.done")
@@ -94,10 +94,14 @@ class QueryTakeover:
 
     def _find_carried_out(self, source: Source, began: int) -> int:
         """Return where the query began whose rows the table has: one that was replaced before its own takeover was over has none there."""
-        newest = {one.began: one for one in reversed(source.previous)}
-        while (one := newest.get(began)) is not None and one.start in {EMPTY, *EXCHANGES} and not self._is_over(began):
-            _refuse_exchanged(source, one)
-            began = one.after
+        newest = {incarnation.began: incarnation for incarnation in reversed(source.previous)}
+        while (
+            (incarnation := newest.get(began)) is not None
+            and incarnation.start in {EMPTY, *EXCHANGES}
+            and not self._is_over(began)
+        ):
+            _refuse_exchanged(source, incarnation)
+            began = incarnation.after
         return began
 
     def _is_over(self, began: int) -> bool:
@@ -145,21 +149,21 @@ class QueryTakeover:
         draft = f"{place}.draft"
         self.files.remove(draft)
         self.files.remove(place)
-        known = _read_offsets(self.files.read(f"{before}/offsets/{ended[-1]}"))
+        entry = _read_offsets(self.files.read(f"{before}/offsets/{ended[-1]}"))
         former_streams = list_streams(self.open(former), former.query.plan)
         streams = list_streams(self.open(source), query.plan)
         generations = {read.source: read.generation for read in former.query.plan.reads}
         same = {read.source for read in query.plan.reads if generations.get(read.source) == read.generation}
         places = _pair_streams(former_streams, streams, same)
-        lines = [NONE if at is None or at >= len(known.offsets) else known.offsets[at] for at in places]
+        lines = [NONE if at is None or at >= len(entry.offsets) else entry.offsets[at] for at in places]
         for at, stream, line in zip(places, streams, lines, strict=True):
             copied = "" if at is None or line == NONE else f"{before}/sources/{former_streams[at].folder}"
             if copied and self.files.has(copied) and not self.files.has(f"{draft}/sources/{stream.folder}"):
                 self.files.copy(copied, f"{draft}/sources/{stream.folder}")
         DecodeLedger(self.files, before).copy_to(draft, places)
         self.files.write(f"{draft}/metadata", json.dumps({"id": str(uuid4())}))
-        state = known.metadata if former_streams == streams else {**known.metadata, "batchWatermarkMs": 0}
-        self.files.write(f"{draft}/offsets/0", "\n".join((known.version, json.dumps(state), *lines)))
+        state = entry.metadata if former_streams == streams else {**entry.metadata, "batchWatermarkMs": 0}
+        self.files.write(f"{draft}/offsets/0", "\n".join((entry.version, json.dumps(state), *lines)))
         self.files.move(draft, place)
         self.skip(source)
 

@@ -100,11 +100,11 @@ def _print_value(value: Any) -> str:
     return shorten_text(repr(value), VALUE_CHARACTERS)
 
 
-def _print_pair(came: str, wanted: str) -> tuple[str, str]:
+def _print_pair(came: str, expected: str) -> tuple[str, str]:
     """Two texts that differ, from shortly before their first difference on where they are long."""
-    if max(len(came), len(wanted)) <= VALUE_CHARACTERS:
-        return came, wanted
-    first = next((at for at, pair in enumerate(zip(came, wanted, strict=False)) if pair[0] != pair[1]), 0)
+    if max(len(came), len(expected)) <= VALUE_CHARACTERS:
+        return came, expected
+    first = next((at for at, pair in enumerate(zip(came, expected, strict=False)) if pair[0] != pair[1]), 0)
     start = max(0, first - AROUND)
     cut = "…" if start else ""
-    return cut + shorten_text(came[start:], VALUE_CHARACTERS), cut + shorten_text(wanted[start:], VALUE_CHARACTERS)
+    return cut + shorten_text(came[start:], VALUE_CHARACTERS), cut + shorten_text(expected[start:], VALUE_CHARACTERS)

@@ -254,7 +254,7 @@ class CaseRunner:
         parse_body(self._spark, text)
         column_names = {name.lower() for name in names}
         cast = [
-            f"CAST({print_name(one.name) if one.name.lower() in column_names else 'NULL'} AS {one.type}) AS {print_name(one.name)}"
-            for one in source.columns
+            f"CAST({print_name(column.name) if column.name.lower() in column_names else 'NULL'} AS {column.type}) AS {print_name(column.name)}"
+            for column in source.columns
         ]
         return self._spark.sql(f"SELECT {', '.join(cast)} FROM ({text})")  # noqa: S608

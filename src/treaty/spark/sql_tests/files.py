@@ -97,12 +97,12 @@ def read_folder(folder: Path, variables: Mapping[str, str]) -> CaseFolder:
 
 
 def _add_source(statements: dict[str, CreateSourceStatement], statement: CreateSourceStatement, place: str) -> None:
-    there = statements.get(statement.name.lower())
-    if there is not None and not (statement.or_replace or statement.if_not_exists):
+    former = statements.get(statement.name.lower())
+    if former is not None and not (statement.or_replace or statement.if_not_exists):
         raise InvalidCaseError(
             f"{place}: {statement.name} is created twice in this folder: CREATE OR REPLACE, or another name"
         )
-    if there is None or statement.or_replace:
+    if former is None or statement.or_replace:
         statements[statement.name.lower()] = statement
 
 

@@ -20,13 +20,13 @@ Offsets = Mapping[str, Mapping[int, int]]
 class StreamProgress:
     """How much of its source a stream has read: offsets of a topic, from where it began to where the topic ended."""
 
-    done: int
+    read: int
     total: int
 
     @property
     def lag(self) -> int:
         """What is left."""
-        return max(0, self.total - self.done)
+        return max(0, self.total - self.read)
 
 
 def parse_offsets(text: object) -> dict[str, dict[int, int]]:

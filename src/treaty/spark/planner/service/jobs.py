@@ -67,9 +67,9 @@ class PlanningLoop:
     def _work(self, job: WaitingStatement, ending: Event) -> PlanOutcome | None:
         """What became of a statement; None where it is no longer this planner's. Raises `Unavailable` where it could not be planned now."""
         try:
-            taken = self._registry.ask(TakePlanningJob(job.name, self._name)).answer
-            with self._alive(taken):
-                answer = run_exchange(self._registry, answer_job(self._planner, job, taken))
+            claim = self._registry.ask(TakePlanningJob(job.name, self._name)).answer
+            with self._keep_alive(claim):
+                answer = run_exchange(self._registry, answer_job(self._planner, job, claim))
             if ending.is_set():
                 return None
             for attempt in range(ANSWERS):
@@ -83,14 +83,14 @@ class PlanningLoop:
         return None
 
     @contextmanager
-    def _alive(self, taken: PlanningJobTaken) -> Iterator[None]:
+    def _keep_alive(self, claim: PlanningJobTaken) -> Iterator[None]:
         """Say every few seconds that the work continues, for as long as the block runs."""
         ended = Event()
 
         def say() -> None:
             while not ended.wait(ALIVE_SECONDS):
                 try:
-                    self._registry.ask(TakePlanningJob(taken.name, taken.planner, taken.epoch))
+                    self._registry.ask(TakePlanningJob(claim.name, claim.planner, claim.epoch))
                 except RegistryError:
                     continue  # the answer will say whose job it is
 

@@ -48,18 +48,18 @@ class StatementPlanner:
             names = self._bodies.list_reads(statement.body)
             sources = []
             for name in names:
-                if (found := (yield from find_readable_source(name))) is not None:
-                    sources.append(found)
+                if (source := (yield from find_readable_source(name))) is not None:
+                    sources.append(source)
             planned = self._bodies.plan(_query_of(statement, tuple(sources)))
         except BodyRefusedError as refused:
             raise InvalidStatementError.by([_diagnostic(refused, statement.body)]) from None
         except PlannerEndedError as ended:
             raise Unavailable(str(ended)) from None
-        reads = tuple(replace(one, source=lower_name(one.source)) for one in planned.plan.reads)
+        reads = tuple(replace(read, source=lower_name(read.source)) for read in planned.plan.reads)
         columns = _head_columns(statement, planned)
-        there = (yield from find_columns(statement.name)) if statement.or_replace else None
-        if there is not None:
-            columns = _loosen_new(columns, there)
+        before = (yield from find_columns(statement.name)) if statement.or_replace else None
+        if before is not None:
+            columns = _loosen_new(columns, before)
         notes = (*planned.notes, *_note_lost_key(statement, sources, columns))
         return PlannedQuery(replace(planned.plan, reads=reads), columns, notes)
 
@@ -93,44 +93,48 @@ def _head_columns(statement: CreateSourceStatement, planned: BodyPlan) -> tuple[
 
     Raises `Invalid` where the head declares what does not come out, or comes out otherwise.
     """
-    declared = {lower_name(one.name): one for one in statement.columns}
+    declared = {lower_name(column.name): column for column in statement.columns}
     _refuse_other_columns(statement, planned)
     columns = []
-    for one in planned.columns:
-        own = declared.get(lower_name(one.name))
-        role = one.role if own is None or own.role == "value" else own.role
-        comment = one.comment if own is None else own.comment or one.comment
-        columns.append(HeadColumn(one.name, parse_column_type(one.type), role, nullable=one.nullable, comment=comment))
+    for column in planned.columns:
+        own = declared.get(lower_name(column.name))
+        role = column.role if own is None or own.role == "value" else own.role
+        comment = column.comment if own is None else own.comment or column.comment
+        columns.append(
+            HeadColumn(column.name, parse_column_type(column.type), role, nullable=column.nullable, comment=comment)
+        )
     return tuple(columns)
 
 
-def _loosen_new(columns: tuple[HeadColumn, ...], there: Sequence[SourceColumn]) -> tuple[HeadColumn, ...]:
+def _loosen_new(columns: tuple[HeadColumn, ...], before: Sequence[SourceColumn]) -> tuple[HeadColumn, ...]:
     """The columns of a replacing query: those that the source has not yet may be null, as records before them have none, and those that could
     be null before can be.
     """
-    required = {lower_name(one.name) for one in there if not one.nullable}
-    return tuple(one if lower_name(one.name) in required else replace(one, nullable=True) for one in columns)
+    required = {lower_name(column.name) for column in before if not column.nullable}
+    return tuple(
+        column if lower_name(column.name) in required else replace(column, nullable=True) for column in columns
+    )
 
 
 def _refuse_other_columns(statement: CreateSourceStatement, planned: BodyPlan) -> None:
-    there: dict[str, SourceColumn] = {lower_name(one.name): one for one in planned.columns}
-    for one in statement.columns:
-        found = there.get(lower_name(one.name))
-        if found is None:
-            message = f"the head has a column {one.name}, and the query gives {', '.join(one.name for one in planned.columns)}"
-            raise Invalid.of("COLUMN_ABSENT", message, path="/sql", new=one.name, allowed=f"{one.name} in SELECT")
-        wanted = print_column_type(one.type)
-        if wanted != found.type:
-            message = f"the head has {one.name} as {wanted}, and the query gives {found.type}"
+    results: dict[str, SourceColumn] = {lower_name(column.name): column for column in planned.columns}
+    for column in statement.columns:
+        result = results.get(lower_name(column.name))
+        if result is None:
+            message = f"the head has a column {column.name}, and the query gives {', '.join(column.name for column in planned.columns)}"
+            raise Invalid.of("COLUMN_ABSENT", message, path="/sql", new=column.name, allowed=f"{column.name} in SELECT")
+        declared = print_column_type(column.type)
+        if declared != result.type:
+            message = f"the head has {column.name} as {declared}, and the query gives {result.type}"
             raise Invalid.of(
                 "COLUMN_CLASH",
                 message,
                 path="/sql",
-                old=found.type,
-                new=wanted,
-                allowed=f"CAST({one.name} AS {wanted}) in the query",
+                old=result.type,
+                new=declared,
+                allowed=f"CAST({column.name} AS {declared}) in the query",
             )
-    key = tuple(lower_name(one.name) for one in statement.columns if one.role == "key")
+    key = tuple(lower_name(column.name) for column in statement.columns if column.role == "key")
     grouped = tuple(map(lower_name, planned.plan.key))
     if key and grouped and set(key) != set(grouped):
         message = f"the head has the key {', '.join(key)}, and the query has rows by {', '.join(planned.plan.key)}"

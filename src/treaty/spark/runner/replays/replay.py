@@ -88,35 +88,35 @@ class BadRowReplayer:
     bad: Source
     on_step: Callable[[str], None] = lambda _: None
 
-    def run(self, wanted: BadRowFilter, *, dry_run: bool = False) -> list[SourceReplay]:
+    def run(self, row_filter: BadRowFilter, *, dry_run: bool = False) -> list[SourceReplay]:
         """Complete replays that were cut short, then decode the rows that are meant and still open; with `dry_run` nothing is written.
 
         Raises `ReplayRunsError` while another one runs, `PlanError`, `SourceNotRunnableError`, and errors of Spark and the registry.
         """
         if dry_run:
-            return [self._count(0, self._decide(wanted, self._decode_now()))]
+            return [self._count(0, self._decide(row_filter, self._decode_now()))]
         with lock_replays(self._log.folder, self.bad.name):
-            done = [self._finish(number) for number in self._log.list_unfinished() if self._is_decided(number)]
+            replays = [self._finish(number) for number in self._log.list_unfinished() if self._is_decided(number)]
             number = self._find_number()
             decoding = self._decode_now()
             self._log.begin(number, decoding)
             self.on_step("decoding")
-            results = self._decide(wanted, decoding)
+            results = self._decide(row_filter, decoding)
             results.write.mode("overwrite").parquet(self._draft(number))
             if not self._read_draft(number).head(1):
                 self._log.forget(number)
                 shutil.rmtree(self._draft(number), ignore_errors=True)
-                return done or [SourceReplay(0, self.bad.name)]
+                return replays or [SourceReplay(0, self.bad.name)]
             self._write_results(number, decoding)
-            return [*done, self._finish(number)]
+            return [*replays, self._finish(number)]
 
     # ------------------------------------------------------------------------------------------------------------ decisions
 
-    def _decide(self, wanted: BadRowFilter, decoding: str) -> DataFrame:
+    def _decide(self, row_filter: BadRowFilter, decoding: str) -> DataFrame:
         """The results of the rows that are meant and open, before the queries are tried."""
         source = self._source
         readers = list_readers(self.starter, source)
-        rows = self._open_rows(wanted, readers)
+        rows = self._open_rows(row_filter, readers)
         decided = self._check_rows(rows, parse_decoding(decoding, source)).select(
             ROW_ID, F.col(BAD).alias("code"), F.col(WHY)["message"].alias("message")
         )
@@ -126,7 +126,7 @@ class BadRowReplayer:
             F.col("code").isNull().alias(PASSED), "code", "message",
         )  # fmt: skip
         good = rows.join(decided.where(F.col("code").isNull()).select(ROW_ID), ROW_ID)
-        parts = [self._decide_for(one, good) for one in readers]
+        parts = [self._decide_for(reader, good) for reader in readers]
         return reduce(DataFrame.unionByName, parts, own)
 
     def _decide_for(self, reader: QueryReader, good: DataFrame) -> DataFrame:
@@ -231,12 +231,14 @@ class BadRowReplayer:
         source = self._source
         own = expand_columns(self.starter.registry, source)
         words = list_pseudo_columns(own, list_words(reader.source.query.plan.body))
-        names = [print_name(one.name) for one in (*own, *words)]
-        known = parse_decoding(decoding, source)
-        records = self._read_records(rows, known)
-        there = {one.name for one in known.columns}
-        lacking = [F.lit(None).cast(one.type).alias(one.name) for one in own if one.name not in there]
-        pseudo = (records.pseudo[one.name].alias(one.name) for one in words)
+        names = [print_name(column.name) for column in (*own, *words)]
+        source_decoding = parse_decoding(decoding, source)
+        records = self._read_records(rows, source_decoding)
+        decoded_names = {column.name for column in source_decoding.columns}
+        lacking = [
+            F.lit(None).cast(column.type).alias(column.name) for column in own if column.name not in decoded_names
+        ]
+        pseudo = (records.pseudo[column.name].alias(column.name) for column in words)
         decoded = records.frame.select(*records.columns, *lacking, *pseudo, records.code.alias(BAD))
         return run_body(self.starter, reader, decoded.where(F.col(BAD).isNull()).select(*names), session)
 
@@ -297,7 +299,7 @@ class BadRowReplayer:
             return make_empty_frame(session, f"{kinds}, {REPLAY} INT, {AT} TIMESTAMP")
         return delta.read(session, table)
 
-    def _open_rows(self, wanted: BadRowFilter, readers: Sequence[QueryReader]) -> DataFrame:
+    def _open_rows(self, row_filter: BadRowFilter, readers: Sequence[QueryReader]) -> DataFrame:
         """The rows that are open, or that some query may lack as its table has never got them, and that a filter means, by their newest reason
         or their first.
         """
@@ -317,12 +319,12 @@ class BadRowReplayer:
             opened = opened.join(had, ROW_ID, "left")
             is_done = reduce(and_, (F.coalesce(name, F.lit(False)) for name in names), is_done)
         opened = opened.where(~is_done)
-        if wanted.reasons:
+        if row_filter.reasons:
             opened = opened.where(
-                F.coalesce("_code", "code").isin([*wanted.reasons]) | F.col("code").isin([*wanted.reasons])
+                F.coalesce("_code", "code").isin([*row_filter.reasons]) | F.col("code").isin([*row_filter.reasons])
             )
-        if wanted.schema_id is not None:
-            opened = opened.where(F.col("schema_id") == wanted.schema_id)
+        if row_filter.schema_id is not None:
+            opened = opened.where(F.col("schema_id") == row_filter.schema_id)
         return opened.select(*rows.columns)
 
     def _decode_now(self) -> str:

@@ -32,19 +32,19 @@ class QueryReadRange:
     """The checkpoints whose rows are in what the query fills: its own, and those of the queries before that it continues."""
 
 
-def locate_rows(rows: DataFrame, source: Source, known: QueryReadRange) -> DataFrame:
+def locate_rows(rows: DataFrame, source: Source, read_range: QueryReadRange) -> DataFrame:
     """Return the rows with the column `ENTRY`: the entry by which the query has read each."""
-    if known.end is None or known.at >= len(known.end) or not known.entries:
+    if read_range.end is None or read_range.at >= len(read_range.end) or not read_range.entries:
         return rows.withColumn(ENTRY, F.lit(UNREAD))
-    starts = [_offset_of(one.offsets, known.at) for one in known.entries]
-    end = known.end[known.at]
+    starts = [_offset_of(one.offsets, read_range.at) for one in read_range.entries]
+    end = read_range.end[read_range.at]
     if source.connector == "kafka":
         place, partition = F.col("_offset"), F.col("_partition")
         reached = [place >= _kafka_offset(one, source.place, partition) for one in starts]
         is_read = place < _kafka_offset(end, source.place, partition)
     else:
         rows = rows.join(
-            _list_files(rows.sparkSession, known.log), _name_file(rows["_topic"]) == F.col("path"), "left"
+            _list_files(rows.sparkSession, read_range.log), _name_file(rows["_topic"]) == F.col("path"), "left"
         ).drop("path")
         place = F.col(_AT)
         reached = [place > _file_offset(one) for one in starts]
@@ -59,10 +59,10 @@ def _offset_of(offsets: Sequence[str], at: int) -> str:
 
 def _kafka_offset(text: str, topic: str, partition: Column) -> Column:
     """The offset in a text of Spark's for the partition of a row; 0 for a partition that came later."""
-    known: Mapping[int, int] = parse_offsets(text).get(topic, {})
-    if not known:
+    offsets: Mapping[int, int] = parse_offsets(text).get(topic, {})
+    if not offsets:
         return F.lit(0)
-    pairs = [F.lit(one) for pair in known.items() for one in pair]
+    pairs = [F.lit(one) for pair in offsets.items() for one in pair]
     return F.coalesce(F.element_at(F.create_map(*pairs), partition), F.lit(0))
 
 

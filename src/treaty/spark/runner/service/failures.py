@@ -94,14 +94,16 @@ def is_of_rows(text: str) -> bool:
 
 def _find_state(text: str) -> str:
     """The SQLSTATE of the innermost condition in the text of an error; empty without one."""
-    states = [one for one in _STATE.findall(text) if one not in {"XXKST", "38000"}]
+    states = [state for state in _STATE.findall(text) if state not in {"XXKST", "38000"}]
     return states[-1] if states else ""
 
 
 def shorten_reason(text: str) -> str:
     """Return the reason in the text of an error of Spark: the sentence of its innermost condition, without stacks."""
     conditions = [
-        one for one in _CONDITION.findall(text) if not one.startswith(("[STREAM_FAILED]", "[FOREACH_BATCH_USER"))
+        condition
+        for condition in _CONDITION.findall(text)
+        if not condition.startswith(("[STREAM_FAILED]", "[FOREACH_BATCH_USER"))
     ]
     reason = conditions[-1] if conditions else find_reason(text)
     return re.sub(r"\s*SQLSTATE: \w{5}", "", reason).strip()[:1_000]

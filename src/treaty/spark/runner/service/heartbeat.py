@@ -40,10 +40,10 @@ def place_of_process() -> str:
 def read_beat(files: SharedFiles, name: str) -> Mapping[str, Any] | None:
     """Return what the file of a runner says; None where there is none, or half a one."""
     try:
-        found = json.loads(files.read(file_of(name)))
+        beat = json.loads(files.read(file_of(name)))
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) else None
+    return beat if isinstance(beat, dict) else None
 
 
 def has_process_ended(beat: Mapping[str, Any] | None) -> bool:

@@ -32,8 +32,8 @@ def status_json(status: RunnerStatus) -> dict[str, Any]:
         "since": status.since,
         "draining": status.is_draining,
         "registry_error": status.registry_error,
-        "queries": [one.to_json() for one in status.parts],
-        "leaving": [one.to_json() for one in status.leaving],
+        "queries": [part.to_json() for part in status.parts],
+        "leaving": [part.to_json() for part in status.leaving],
         "sweep_error": status.sweep_error,
     }
 
@@ -47,32 +47,32 @@ class RunnerMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """The numbers as Prometheus takes them."""
-        parts = [one for one in self._on_status().parts if one.state != ENDED]
+        parts = [part for part in self._on_status().parts if part.state != ENDED]
         states = GaugeMetricFamily("treaty_runner_queries", "Parts of this runner by state.", labels=["state"])
         for state in STATES:
-            states.add_metric([state], sum(1 for one in parts if one.state == state))
+            states.add_metric([state], sum(1 for part in parts if part.state == state))
         yield states
         for name, purpose, read in COUNTERS:
             counter = CounterMetricFamily(f"treaty_query_{name}", purpose, labels=LABELS)
-            for one in parts:
-                counter.add_metric([one.name, one.part], read(one))
+            for part in parts:
+                counter.add_metric([part.name, part.part], read(part))
             yield counter
         bad = CounterMetricFamily(
             "treaty_query_bad_rows", "Rows that were left out, by code.", labels=[*LABELS, "code"]
         )
-        for one in parts:
-            for code, count in one.bad:
-                bad.add_metric([one.name, one.part, code], count)
+        for part in parts:
+            for code, count in part.bad:
+                bad.add_metric([part.name, part.part, code], count)
         yield bad
         for name, purpose, read in GAUGES:
             gauge = GaugeMetricFamily(f"treaty_query_{name}", purpose, labels=LABELS)
-            for one in parts:
-                gauge.add_metric([one.name, one.part], read(one))
+            for part in parts:
+                gauge.add_metric([part.name, part.part], read(part))
             yield gauge
         lag = GaugeMetricFamily("treaty_query_lag_records", "Records of topics that were not read yet.", labels=LABELS)
-        for one in parts:
-            if one.lag is not None:
-                lag.add_metric([one.name, one.part], one.lag)
+        for part in parts:
+            if part.lag is not None:
+                lag.add_metric([part.name, part.part], part.lag)
         yield lag
 
 
@@ -142,8 +142,8 @@ class StatusServer:
                 """Log nothing."""
 
         self._server = _Server((host, port), Handler)
-        shown = public_host or host
-        self.address = f"http://{f'[{shown}]' if ':' in shown else shown}:{self._server.server_port}"
+        reachable = public_host or host
+        self.address = f"http://{f'[{reachable}]' if ':' in reachable else reachable}:{self._server.server_port}"
         self._thread = Thread(target=self._server.serve_forever, name="status of the runner", daemon=True)
         self._thread.start()
 

@@ -63,10 +63,10 @@ class OwnLease:
             key: part.assigned.runner if part.assigned is not None else "" for key, part in snapshot.parts.items()
         }
         moves = plan_moves(owners, alive, self.name)
-        given = [key for key in leaving if owners.get(key) == self.name and key not in moves.take]
-        taken = self._assign(snapshot, moves.take, given)
-        own = {key for key, owner in owners.items() if owner == self.name} | taken
-        return {key: snapshot.parts[key] for key in own - {*moves.release} - {*given}}
+        returned = [key for key in leaving if owners.get(key) == self.name and key not in moves.take]
+        assigned = self._assign(snapshot, moves.take, returned)
+        own = {key for key, owner in owners.items() if owner == self.name} | assigned
+        return {key: snapshot.parts[key] for key in own - {*moves.release} - {*returned}}
 
     def close(self) -> None:
         """Give the lease and all parts back, and take the heartbeat away."""
@@ -182,5 +182,5 @@ def _describe_wait(row: FedRunner) -> str:
     )
 
 
-def _part_of(wanted: WantedPart) -> QueryPart:
-    return QueryPart(key_of_name(wanted.source.name), wanted.source.generation, wanted.part)
+def _part_of(part: WantedPart) -> QueryPart:
+    return QueryPart(key_of_name(part.source.name), part.source.generation, part.part)

@@ -30,20 +30,20 @@ class PartProcess:
 
     def __init__(
         self,
-        wanted: WantedPart,
+        part: WantedPart,
         command: Sequence[str],
         on_state: Callable[[PartStatus], None],
         variables: Mapping[str, str] | None = None,
     ) -> None:
         """Start the process, and a thread that reads what it says. `variables` are those of its environment; None: of this program's."""
-        query = wanted.source.query
+        query = part.source.query
         self.status = PartStatus(
-            wanted.source.name, wanted.part, wanted.source.generation, query.began if query is not None else 0
+            part.source.name, part.part, part.source.generation, query.began if query is not None else 0
         )
         self._command, self._on_state, self._variables = command, on_state, variables
         self._process: Popen[str] | None = None
         self._ending, self._lock = Event(), Lock()
-        self._thread = Thread(target=self._work, name=f"process of {wanted.source.name}", daemon=True)
+        self._thread = Thread(target=self._work, name=f"process of {part.source.name}", daemon=True)
         self._thread.start()
 
     @property
@@ -51,9 +51,9 @@ class PartProcess:
         """Whether the part runs, or may run again."""
         return self._thread.is_alive()
 
-    def change(self, wanted: WantedPart) -> None:
+    def change(self, part: WantedPart) -> None:
         """Say that the runner has its lease and wants the part. A renamed source has its new name in the status."""
-        self.status = replace(self.status, name=wanted.source.name)
+        self.status = replace(self.status, name=part.source.name)
         self.say_alive()
 
     def say_alive(self) -> None:

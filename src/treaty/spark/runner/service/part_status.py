@@ -126,9 +126,9 @@ def _count_reads(
 def list_reads(source: Source, upstreams: Sequence[Source]) -> tuple[FieldReads, ...]:
     """Return what a source's query reads, or what is decoded for its bad rows, before any row is read."""
     if source.query is None:
-        return tuple(FieldReads(one.name, one.generation) for one in upstreams)
-    known = {key_of_name(one.name): one for one in upstreams}
-    reads = ((known.get(key_of_name(read.source)), read) for read in source.query.plan.reads)
+        return tuple(FieldReads(upstream.name, upstream.generation) for upstream in upstreams)
+    upstreams_by_key = {key_of_name(upstream.name): upstream for upstream in upstreams}
+    reads = ((upstreams_by_key.get(key_of_name(read.source)), read) for read in source.query.plan.reads)
     return tuple(
         FieldReads(
             upstream.name if upstream is not None else read.source,
@@ -148,11 +148,11 @@ def add_bad(status: PartStatus, code: str, rows: int) -> PartStatus:
 
 def _count_lag(sources: Sequence[Mapping[str, Any]]) -> int | None:
     """The records of all topics that were not read; None where one of the sources is no topic."""
-    ends = [parse_offsets(one.get("latestOffset")) for one in sources]
+    ends = [parse_offsets(source.get("latestOffset")) for source in sources]
     if not ends or not all(ends):
         return None
     return sum(
-        count_behind(parse_offsets(one.get("endOffset")), end).lag for one, end in zip(sources, ends, strict=True)
+        count_behind(parse_offsets(source.get("endOffset")), end).lag for source, end in zip(sources, ends, strict=True)
     )
 
 

@@ -43,16 +43,16 @@ class PartHooks:
 class PartThread:
     """Keeps one part as it is wanted. `change` says what is wanted now, `end` that it shall end; neither blocks."""
 
-    def __init__(self, wanted: WantedPart, hooks: PartHooks) -> None:
+    def __init__(self, part: WantedPart, hooks: PartHooks) -> None:
         """Start the thread."""
         self._hooks = hooks
-        self._wanted: WantedPart | None = wanted
+        self._wanted: WantedPart | None = part
         self._changed, self._lock = Event(), Lock()
-        self._status = _first_status(wanted)
-        self._name = wanted.source.name
+        self._status = _first_status(part)
+        self._name = part.source.name
         self._counts_unknown = False
         self._unwritten: SimpleQueue[tuple[str, int]] = SimpleQueue()
-        self._thread = Thread(target=self._work, name=f"query {wanted.source.name}", daemon=True)
+        self._thread = Thread(target=self._work, name=f"query {part.source.name}", daemon=True)
         self._thread.start()
 
     @property
@@ -65,12 +65,12 @@ class PartThread:
         """Whether the part runs, or may run again."""
         return self._thread.is_alive()
 
-    def change(self, wanted: WantedPart) -> None:
+    def change(self, part: WantedPart) -> None:
         """Run the part as it is wanted from now on."""
         with self._lock:
-            if self._wanted is None or self._wanted == wanted:
+            if self._wanted is None or self._wanted == part:
                 return
-            self._wanted, self._name = wanted, wanted.source.name
+            self._wanted, self._name = part, part.source.name
         self._changed.set()
 
     def end(self) -> None:
@@ -85,33 +85,33 @@ class PartThread:
         return not self._thread.is_alive()
 
     def _work(self) -> None:
-        while (wanted := self._wanted) is not None:
-            if wanted.source.desired == DESIRED_PAUSED:
+        while (part := self._wanted) is not None:
+            if part.source.desired == DESIRED_PAUSED:
                 self._set_state(PAUSED)
-                self._wait(wanted, None)
+                self._wait(part, None)
                 continue
             try:
-                self._run(wanted)
+                self._run(part)
             except Exception as error:  # noqa: BLE001 (a fault of one query is not to end others, nor its own thread)
-                self._fail(wanted, error)
+                self._fail(part, error)
         self._set_state(ENDED)
 
-    def _run(self, wanted: WantedPart) -> None:
+    def _run(self, part: WantedPart) -> None:
         """Start the query, and watch it until it has ended."""
-        if wanted.source.query is not None and wanted.source.query.began != self._status.began:
-            self._status = _first_status(wanted)
+        if part.source.query is not None and part.source.query.began != self._status.began:
+            self._status = _first_status(part)
         self._set_state(STARTING)
         ending = Event()
-        properties = dict(wanted.source.properties)
+        properties = dict(part.source.properties)
         starter, watch, planned = self._hooks.starter, None, -1
         if self._counts_unknown:
             planned = starter.find_planned_batch(
-                wanted.source
+                part.source
             )  # its records were there before the versions that are read now
-            watch = SchemaWatch(starter.registry, wanted.upstreams)
+            watch = SchemaWatch(starter.registry, part.upstreams)
 
         def before_batch(number: int) -> None:
-            if ending.is_set() or self._is_other(wanted) or not self._hooks.may_write():
+            if ending.is_set() or self._is_other(part) or not self._hooks.may_write():
                 raise StopRequestedError(BATCH_LEFT)
             if watch is not None and number != planned:
                 watch.check()
@@ -120,12 +120,12 @@ class PartThread:
         run = QueryRun(
             trigger, before_batch, self._counts_unknown, lambda code, rows: self._unwritten.put((code, rows))
         )
-        query = self._start(wanted, run)
+        query = self._start(part, run)
         if query is None:
             return
         try:
             self._set_state(RUNNING)
-            while query.isActive and not self._is_other(wanted):
+            while query.isActive and not self._is_other(part):
                 self._changed.wait(WATCH_SECONDS)
                 self._changed.clear()
                 self._note_progress(query)
@@ -135,12 +135,12 @@ class PartThread:
         self._note_progress(query)
         self._raise_failure(query)
 
-    def _start(self, wanted: WantedPart, run: QueryRun) -> StreamingQuery | None:
+    def _start(self, part: WantedPart, run: QueryRun) -> StreamingQuery | None:
         """Start the query; None where something else is wanted meanwhile. A takeover, which may take hours, keeps no other from its start."""
         try:
-            self._hooks.starter.take_over(wanted.source, run)
+            self._hooks.starter.take_over(part.source, run)
             with self._hooks.starts:
-                return None if self._is_other(wanted) else self._hooks.starter.start(wanted.source, run)
+                return None if self._is_other(part) else self._hooks.starter.start(part.source, run)
         except StreamingQueryException as error:
             if is_left(error):
                 return None
@@ -174,15 +174,13 @@ class PartThread:
             if self._status.attempts:
                 self._status = replace(self._status, attempts=0, reason="", remedy="", next_attempt=0)
 
-    def _fail(self, wanted: WantedPart, error: Exception) -> None:
+    def _fail(self, part: WantedPart, error: Exception) -> None:
         """Say what went wrong, and wait until the next attempt, or a change."""
         before = self._status.attempts
-        known = isinstance(error, SPARK_ERRORS)
-        failure = (
-            describe_failure(error, before + 1)
-            if known
-            else QueryFailure(RETRYING, f"{type(error).__name__}: {error}"[:1_000])
-        )
+        if isinstance(error, SPARK_ERRORS):
+            failure = describe_failure(error, before + 1)
+        else:
+            failure = QueryFailure(RETRYING, f"{type(error).__name__}: {error}"[:1_000])
         attempts = before if failure.state == WAITING else before + 1  # to wait is no attempt at a batch
         seconds = pause_after(attempts)
         if failure.is_unknown_id and not self._counts_unknown:
@@ -198,24 +196,24 @@ class PartThread:
             next_attempt=0 if failure.state == FAILED else now + int(seconds * 1_000),
         )
         self._set_state(failure.state, failure.reason, failure.remedy)
-        self._wait(wanted, None if failure.state == FAILED else seconds)
-        if self._wanted != wanted:
+        self._wait(part, None if failure.state == FAILED else seconds)
+        if self._wanted != part:
             self._status = replace(self._status, attempts=0, next_attempt=0)
 
-    def _wait(self, wanted: WantedPart, seconds: float | None) -> None:
+    def _wait(self, part: WantedPart, seconds: float | None) -> None:
         """Wait until something else is wanted, so many seconds at most."""
         deadline = None if seconds is None else monotonic() + seconds
-        while self._wanted == wanted:
+        while self._wanted == part:
             left = None if deadline is None else deadline - monotonic()
             if left is not None and left <= 0:
                 return
             self._changed.wait(left)
             self._changed.clear()
 
-    def _is_other(self, wanted: WantedPart) -> bool:
+    def _is_other(self, part: WantedPart) -> bool:
         """Whether the part shall no longer run as it runs."""
         now = self._wanted
-        return now is None or now.source.desired == DESIRED_PAUSED or now.definition != wanted.definition
+        return now is None or now.source.desired == DESIRED_PAUSED or now.definition != part.definition
 
     def _set_state(self, state: str, reason: str = "", remedy: str = "") -> None:
         before = self._status
@@ -231,10 +229,10 @@ def _is_in_batch(query: StreamingQuery) -> bool:
     return query.isActive and bool(query.status["isTriggerActive"])
 
 
-def _first_status(wanted: WantedPart) -> PartStatus:
-    source, query = wanted.source, wanted.source.query
+def _first_status(part: WantedPart) -> PartStatus:
+    source, query = part.source, part.source.query
     began = query.began if query is not None else 0
-    return PartStatus(source.name, wanted.part, source.generation, began, reads=list_reads(source, wanted.upstreams))
+    return PartStatus(source.name, part.part, source.generation, began, reads=list_reads(source, part.upstreams))
 
 
 def _now() -> int:

@@ -116,7 +116,7 @@ class QueryRunner:
         with self._lock:
             threads = [*self._threads.values(), *self._leaving.values()]
         parts = sorted(
-            (one.status for one in threads), key=lambda one: (one.name.lower(), one.part, one.state == ENDED)
+            (part.status for part in threads), key=lambda part: (part.name.lower(), part.part, part.state == ENDED)
         )
         lease = self._lease
         name, epoch = (lease.name, lease.epoch) if lease is not None else ("", 0)
@@ -128,7 +128,7 @@ class QueryRunner:
         """Run the parts that are this runner's, and nothing else."""
         ended = {key for key, thread in self._leaving.items() if not thread.is_alive}
         try:
-            wanted = lease.choose_parts(snapshot, ended)
+            parts = lease.choose_parts(snapshot, ended)
         except RegistryError:
             self._say_alive()  # the follower says so, and queries run on
             return
@@ -136,10 +136,10 @@ class QueryRunner:
             self._leaving = {
                 key: thread for key, thread in self._leaving.items() if key not in ended or self._has(snapshot, key)
             }
-            for key in self._threads.keys() - wanted.keys():
+            for key in self._threads.keys() - parts.keys():
                 thread = self._leaving[key] = self._threads.pop(key)
                 thread.end()
-            for key, part in wanted.items():
+            for key, part in parts.items():
                 if key in self._threads:
                     self._threads[key].change(part)
                 elif key not in self._leaving or key in ended:  # else it is drained first
@@ -149,10 +149,10 @@ class QueryRunner:
     def _say_alive(self) -> None:
         """Say to the processes of parts that the lease is alive, though the registry gives no answer: else they would end their batches."""
         with self._lock:
-            processes = [one for one in self._threads.values() if isinstance(one, PartProcess)]
+            processes = [process for process in self._threads.values() if isinstance(process, PartProcess)]
         if self._may_write():
-            for one in processes:
-                one.say_alive()
+            for process in processes:
+                process.say_alive()
 
     def _has(self, snapshot: QuerySnapshot, key: PartKey) -> bool:
         part = snapshot.parts.get(key)

@@ -46,6 +46,6 @@ class FileSweep:
                 self.error = f"{type(error).__name__}: {describe_error(error)}"
                 continue
             self.leaving, self.error = swept.leaving, "; ".join(swept.errors)[:ERROR_LENGTH]
-            for one in swept.removed:
+            for record in swept.removed:
                 with suppress(OSError):  # who listens may be gone
-                    self._on_removed(one)
+                    self._on_removed(record)

@@ -72,8 +72,8 @@ def _list_parts(registry: Registry, queries: list[FedQuery]) -> dict[PartKey, Wa
         reads = (sources.get(key_of_name(name)) for name in names)
         upstreams = tuple(one for one in reads if one is not None)
         assigned = next((one for one in fed.assigned if one.part == part), None)
-        wanted = WantedPart(fed.source, part, upstreams, assigned)
-        parts[wanted.key] = wanted
+        wanted_part = WantedPart(fed.source, part, upstreams, assigned)
+        parts[wanted_part.key] = wanted_part
     return parts
 
 
