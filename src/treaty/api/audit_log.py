@@ -345,10 +345,11 @@ def _after(answer: object) -> object:
         case a.ModeStored(mode=mode):
             return {"mode": mode}
         case t.Associations(associations=tied) | t.ResourceBound(bound=tied):
-            return [{"kind": one.kind, "subject": one.subject, "lifecycle": one.lifecycle} for one in tied]
+            return [{"kind": tie.kind, "subject": tie.subject, "lifecycle": tie.lifecycle} for tie in tied]
         case t.AssociationResults(results=results):
             return [
-                _after(one.done) if one.refused is None else {"refused": one.refused.reason.rule} for one in results
+                _after(result.done) if result.refused is None else {"refused": result.refused.reason.rule}
+                for result in results
             ]
         case _:
             return None

@@ -86,9 +86,9 @@ class _Server(uvicorn.Server):
 
         self.servers = [
             await loop.create_server(
-                connect, sock=one, ssl=config.ssl, backlog=config.backlog, ssl_handshake_timeout=seconds
+                connect, sock=listener, ssl=config.ssl, backlog=config.backlog, ssl_handshake_timeout=seconds
             )
-            for one in sockets or ()
+            for listener in sockets or ()
         ]
         self.started = True
 

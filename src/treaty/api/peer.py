@@ -95,7 +95,7 @@ class PeerEndpoint:
         data = await read_body(HttpRequest(scope, receive), PEER_BYTES)
         try:
             decoded = await run_by_size(len(data), partial(decode_batch, data, self.classes), self.run_large)
-            batch = self._admitted(decoded, _address_of(scope))
+            batch = self._admit(decoded, _address_of(scope))
         except DecodeError as error:
             raise refusal(400, f"HTTP 400 Bad Request: {error}") from None
         count = sum(isinstance(one, ForwardedCommand) for one in batch)
@@ -124,16 +124,19 @@ class PeerEndpoint:
         elif left:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def _admitted(
+    def _admit(
         self, batch: Sequence[ForwardedCommand | DeclinedReply], sender: str
     ) -> tuple[ForwardedCommand | DeclinedReply, ...]:
         """Decline what there is no room for, and note who sent the rest."""
         room = PEER_COMMANDS - self.busy
         full = DeclinedReply(f"more than {PEER_COMMANDS} commands of other nodes wait (limit PEER_COMMANDS)")
-        return tuple(
-            full if place >= room else replace(one, sender=sender) if isinstance(one, ForwardedCommand) else one
-            for place, one in enumerate(batch)
-        )
+
+        def admit(place: int, message: ForwardedCommand | DeclinedReply) -> ForwardedCommand | DeclinedReply:
+            if place >= room:
+                return full
+            return replace(message, sender=sender) if isinstance(message, ForwardedCommand) else message
+
+        return tuple(admit(place, message) for place, message in enumerate(batch))
 
     async def _decide(self, forwarded: ForwardedCommand) -> ForwardReply:
         """Decide one command, in a task with its caller."""

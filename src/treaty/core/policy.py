@@ -117,7 +117,9 @@ def in_words(level: Level) -> str:
         return "deny"
     directions = (("backward", level.backward), ("forward", level.forward))
     return ", ".join(
-        f"{name} {one.kind}{f' {one.ordinal}' if one.kind == 'till' else ''}" for name, one in directions if one != NONE
+        f"{name} {versions.kind}{f' {versions.ordinal}' if versions.kind == 'till' else ''}"
+        for name, versions in directions
+        if versions != NONE
     )
 
 

@@ -250,7 +250,7 @@ async def answer_batch(
     decision has no reply.
     """
     ready_replies: list[tuple[int, ForwardReply]] = [
-        (place, one) for place, one in enumerate(batch) if isinstance(one, DeclinedReply)
+        (place, message) for place, message in enumerate(batch) if isinstance(message, DeclinedReply)
     ]
     news = asyncio.Event()
 
@@ -261,9 +261,9 @@ async def answer_batch(
             news.set()
 
     tasks = [
-        asyncio.create_task(decide(place, each))
-        for place, each in enumerate(batch)
-        if isinstance(each, ForwardedCommand)
+        asyncio.create_task(decide(place, message))
+        for place, message in enumerate(batch)
+        if isinstance(message, ForwardedCommand)
     ]
     try:
         while ready_replies or not all(task.done() for task in tasks):

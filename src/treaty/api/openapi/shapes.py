@@ -22,16 +22,16 @@ def shapes(
     they refer to, by name. `errors` are bodies of errors of further dialects.
     """
     listed = list(operations)
-    sent = [one for one in listed if one.sent is not None]
-    answering = [one for one in listed if one.answer.kind is not None]
-    bodies, needs = _components([one.sent for one in sent], "Request")
-    answers, parts = _components([ErrorBody, *errors, *(one.answer.kind for one in answering)], "")
+    sent = [operation for operation in listed if operation.sent is not None]
+    answering = [operation for operation in listed if operation.answer.kind is not None]
+    bodies, needs = _components([operation.sent for operation in sent], "Request")
+    answers, parts = _components([ErrorBody, *errors, *(operation.answer.kind for operation in answering)], "")
     closed = {name: _close_objects(part) for name, part in parts.items()}
     return (
-        {id(one): body for one, body in zip(sent, bodies, strict=True)},
+        {id(operation): body for operation, body in zip(sent, bodies, strict=True)},
         {
-            id(one): _require_members(one.answer, answer)
-            for one, answer in zip(answering, answers[1 + len(errors) :], strict=True)
+            id(operation): _require_members(operation.answer, answer)
+            for operation, answer in zip(answering, answers[1 + len(errors) :], strict=True)
         },
         dict(sorted((needs | closed).items())),
     )
@@ -42,20 +42,21 @@ def _components(kinds: list[Any], suffix: str) -> tuple[list[Schema], dict[str, 
     template = f"{PLACE}{{name}}{suffix}"
     schemas, parts = msgspec.json.schema_components(kinds, ref_template=template)
 
-    def named(name: str) -> str:
+    def name_part(name: str) -> str:
         bare = name.removesuffix(suffix) if suffix else name
         return f"{bare.removesuffix('Body')}{suffix}"
 
-    def renamed(value: Any) -> Any:
+    def rename_parts(value: Any) -> Any:
         if isinstance(value, dict):
             return {
-                key: f"{PLACE}{named(one.removeprefix(PLACE))}" if key == "$ref" else renamed(one)
-                for key, one in value.items()
+                key: f"{PLACE}{name_part(part.removeprefix(PLACE))}" if key == "$ref" else rename_parts(part)
+                for key, part in value.items()
                 if key != "title"
             }
-        return [renamed(one) for one in value] if isinstance(value, list) else value
+        return [rename_parts(part) for part in value] if isinstance(value, list) else value
 
-    return [renamed(one) for one in schemas], {named(name): renamed(part) for name, part in parts.items()}
+    renamed_parts = {name_part(name): rename_parts(part) for name, part in parts.items()}
+    return [rename_parts(schema) for schema in schemas], renamed_parts
 
 
 def _close_objects(value: Any) -> Any:

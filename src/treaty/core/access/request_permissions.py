@@ -31,9 +31,9 @@ from treaty.core.schema import Draft
 
 def _references(subject: Subject, draft: Draft, kind: ResourceKind[Subject] = SUBJECT) -> Required:
     return tuple(
-        RequiredPermission(("read",), kind, subject.sibling(one.subject), f"/references/{place}")
-        for place, one in enumerate(draft.references)
-        if one.subject
+        RequiredPermission(("read",), kind, subject.sibling(reference.subject), f"/references/{place}")
+        for place, reference in enumerate(draft.references)
+        if reference.subject
     )
 
 

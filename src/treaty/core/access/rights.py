@@ -82,7 +82,7 @@ class AccessRule:
         """Return the patterns of subjects that count for private subjects, or (all of them) for the others."""
         if not private or self.private:
             return self.subjects
-        return tuple(one for one in self.subjects if one and one[0] not in "*?")
+        return tuple(pattern for pattern in self.subjects if pattern and pattern[0] not in "*?")
 
     def covers_topic(self, topic: TopicPart) -> bool:
         """Return whether the rule is about the keys or values of a topic."""
@@ -90,7 +90,7 @@ class AccessRule:
             return _matches_any(self.topics, topic.name)
         contexts = (DEFAULT_CONTEXT, f".{topic.namespace}")
         return _matches_any(self.subjects, f"{topic.name}-{topic.kind}") and any(
-            _matches_any(self.contexts, one) for one in contexts
+            _matches_any(self.contexts, context) for context in contexts
         )
 
     def covers_path(self, path: str) -> bool:

@@ -73,7 +73,10 @@ def of_change_source(request: m.ChangeSource) -> Required:
     named = (("/rename", request.rename), ("/swap", request.swap))
     renamed = [on_source("register", name, path) for path, name in named if name]
     schemas = [
-        need for one in (request.key_schema, request.value_schema) if one is not None for need in of_register(one)
+        need
+        for schema in (request.key_schema, request.value_schema)
+        if schema is not None
+        for need in of_register(schema)
     ]
     return tuple(dict.fromkeys((on_source("register", request.name, "/name"), *renamed, *schemas, *_on_pins(pins))))
 

@@ -78,8 +78,8 @@ class _Expansion:
             case SqlStruct(fields):
                 return SqlStruct(
                     tuple(
-                        SqlField(one.name, self.expand(one.type, depth + 1), one.nullable, one.comment)
-                        for one in fields
+                        SqlField(field.name, self.expand(field.type, depth + 1), field.nullable, field.comment)
+                        for field in fields
                     )
                 )
         return kind

@@ -48,7 +48,7 @@ def add_api_keys(view: View, command: Command[AddApiKeys], engine: SchemaEngine)
         stored = view.get(API_KEY, key)
         value = stored or ApiKey(request.vendor, new.action, command.time, command.principal)
         if (value.vendor, value.action) != (request.vendor, new.action) or new.digest in {
-            one.digest for one in described
+            entry.digest for entry in described
         }:
             raise NameTaken.of(
                 "API_KEY_TAKEN",

@@ -67,18 +67,18 @@ def part(stage: StagedView, resource_id: str, type_: str, kinds: tuple[str, ...]
     """Put the rows on stage that forget associations. What may not be read is as if it were not there."""
     access = stage.command.access
     ties = [
-        one
-        for one in of_resource(stage.view, resource_id)
-        if one[1].type == (type_ or TOPIC)
-        and (not kinds or one[1].kind in kinds)
-        and (access is None or access.may("read", subject_of(one[1].subject)))
+        tie
+        for tie in of_resource(stage.view, resource_id)
+        if tie[1].type == (type_ or TOPIC)
+        and (not kinds or tie[1].kind in kinds)
+        and (access is None or access.may("read", subject_of(tie[1].subject)))
     ]
     if not ties:
         raise not_found(resource_id)
     for association in ties:
         if association[1].frozen and not cascade:
             raise frozen_association(association[1])
-    going = frozenset(subject_of(one[1].subject) for one in ties if cascade and one[1].lifecycle == "STRONG")
+    going = frozenset(subject_of(tie[1].subject) for tie in ties if cascade and tie[1].lifecycle == "STRONG")
     for association in ties:
         _refuse_unfit(stage, association, going)
     stage.put(make_tombstone(ASSOCIATION, key) for key, _ in ties)

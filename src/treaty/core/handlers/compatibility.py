@@ -136,10 +136,10 @@ def compared_with(
     same = (one for one in _last_first(view, subject) if _same_part(view, policy.partition, new, one))
     candidates = islice(same, 1) if kinds <= {"none", "latest"} else same
     compared = (
-        ComparedVersion(one, _holds(policy.backward, at, one), _holds(policy.forward, at, one))
-        for at, one in enumerate(candidates)
+        ComparedVersion(version, _holds(policy.backward, at, version), _holds(policy.forward, at, version))
+        for at, version in enumerate(candidates)
     )
-    return [one for one in compared if one.backward or one.forward]
+    return [comparison for comparison in compared if comparison.backward or comparison.forward]
 
 
 def _last_first(view: View, subject: Subject) -> Iterable[StoredVersion]:

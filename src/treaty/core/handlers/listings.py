@@ -253,11 +253,11 @@ def _asks_who_is_tied(request: requests.ListSchemas) -> bool:
 def _list_associations(view: View, subject: Subject, request: requests.ListSchemas) -> tuple[ResourceAssociation, ...]:
     """Associations of a subject that a list asks for."""
     return tuple(
-        one
-        for one in describe_associations(view, subject)
-        if request.resource_type in {"", one.resource.type}
-        and (not request.kinds or one.kind in request.kinds)
-        and (not request.lifecycles or one.lifecycle in request.lifecycles)
+        association
+        for association in describe_associations(view, subject)
+        if request.resource_type in {"", association.resource.type}
+        and (not request.kinds or association.kind in request.kinds)
+        and (not request.lifecycles or association.lifecycle in request.lifecycles)
     )
 
 

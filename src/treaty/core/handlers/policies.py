@@ -291,7 +291,9 @@ def created_config(
 
 def _refuse_other_members(chosen: Config, at: str) -> None:
     unsupported = [
-        one.name for one in fields(Config) if one.name not in MEMBERS and getattr(chosen, one.name) is not None
+        member.name
+        for member in fields(Config)
+        if member.name not in MEMBERS and getattr(chosen, member.name) is not None
     ]
     if unsupported:
         raise InvalidSetting.of(

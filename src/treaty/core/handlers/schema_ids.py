@@ -320,12 +320,12 @@ def _vanishing(
     something still refers to them. A draft without a type has that of its subject here.
     """
     return [
-        make_row(VERSION, one[0], replace(one[1], state="hidden"))
-        for one in with_schema(view, subject, schema_id, ("soft",))
-        if one not in removed
-        and (one[1].format, one[1].type_name) == (new.draft.format, new.type_name)
-        and (new.rules.identity != EXACT or one[1].content == new.content)
-        and not any(referrers(view, one[0], "all"))
+        make_row(VERSION, stored[0], replace(stored[1], state="hidden"))
+        for stored in with_schema(view, subject, schema_id, ("soft",))
+        if stored not in removed
+        and (stored[1].format, stored[1].type_name) == (new.draft.format, new.type_name)
+        and (new.rules.identity != EXACT or stored[1].content == new.content)
+        and not any(referrers(view, stored[0], "all"))
     ]
 
 

@@ -41,10 +41,12 @@ _FILLED = (
 _STORED = {"exact_level": "level", "group": "partition", "policy": "strictness"}
 """Members of `Config` that stand under another name in the row: a word and the exact value beside it are one member."""
 _SAME = tuple(
-    one.name for one in fields(Config) if one.name not in {"level", "exact_level", "group", "partition", "policy"}
+    member.name
+    for member in fields(Config)
+    if member.name not in {"level", "exact_level", "group", "partition", "policy"}
 )
 """Members that a config and its row call alike."""
-_MEMBERS = tuple(one.name for one in fields(ConfigValue))
+_MEMBERS = tuple(member.name for member in fields(ConfigValue))
 _read_same, _read_members = attrgetter(*_SAME), attrgetter(*_MEMBERS)
 
 

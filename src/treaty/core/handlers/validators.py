@@ -233,11 +233,19 @@ def _compare(draft: InspectedDraft, call: ValidatorCall) -> list[Diagnostic]:
     bar = CompatibilityRequirements(other, Config())
     verdict = check_compatibility(draft.view, draft.engine, draft.new, draft.subject, bar=bar)
     compared = [
-        Diagnostic(call.name, each.path, f"{each.rule}: {each.message(reader='new', writer='old')}", each.remedy)
-        for each in verdict.findings
+        Diagnostic(
+            call.name, finding.path, f"{finding.rule}: {finding.message(reader='new', writer='old')}", finding.remedy
+        )
+        for finding in verdict.findings
     ]
     inspected = inspect(draft.view, draft.engine, draft.subject, draft.new, other)
-    return [*compared, *(replace(each, rule=call.name, message=f"{each.rule}: {each.message}") for each in inspected)]
+    return [
+        *compared,
+        *(
+            replace(diagnostic, rule=call.name, message=f"{diagnostic.rule}: {diagnostic.message}")
+            for diagnostic in inspected
+        ),
+    ]
 
 
 def _other_policy(inspected: InspectedDraft, call: ValidatorCall) -> PolicyValue:

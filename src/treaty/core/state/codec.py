@@ -144,9 +144,9 @@ class JsonCodec:
     def _learn(self, kind: type) -> _Members:
         hints = get_type_hints(kind)
         members = tuple(
-            (one.name, _default(one), *self.converters(hints[one.name], f"{kind.__name__}.{one.name}"))
-            for one in fields(cast("Any", kind))
-            if one.init and one.name != "extra"
+            (member.name, _default(member), *self.converters(hints[member.name], f"{kind.__name__}.{member.name}"))
+            for member in fields(cast("Any", kind))
+            if member.init and member.name != "extra"
         )
         learned = self._members[kind] = _reader(tuple(name for name, *_ in members)), members
         return learned

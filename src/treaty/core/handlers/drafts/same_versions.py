@@ -64,8 +64,8 @@ def first_version(
     view: View, subject: Subject, forms: Iterable[ParsedDraft], visible: Visible = "live", *, any_type: bool = False
 ) -> StoredVersion | None:
     """Return the version that is the first of these forms which any version has."""
-    matches = (same_version(view, subject, one, visible, any_type=any_type) for one in forms)
-    return next((one for one in matches if one is not None), None)
+    matches = (same_version(view, subject, form, visible, any_type=any_type) for form in forms)
+    return next((form for form in matches if form is not None), None)
 
 
 def same_version(
@@ -79,7 +79,9 @@ def same_version(
     if draft.rules.identity == NORMALISED:
         alike = with_identity(view, subject, draft.identity, states)
         same = (
-            (has_schema(view, kept, draft), kept) for kept in alike if is_version(view, kept, draft, any_type=any_type)
+            (has_schema(view, version, draft), version)
+            for version in alike
+            if is_version(view, version, draft, any_type=any_type)
         )
         return max(same, key=lambda pair: (pair[0], *_place(pair[1])), default=(False, None))[1]
     ways = ((SCHEMA_BY_GUID, draft.guid, has_schema), (SCHEMA_BY_LOOKUP_DIGEST, draft.lookup_digest, _is_same))
@@ -88,12 +90,14 @@ def same_version(
         if not ids:
             continue
         candidates = (
-            (kept for each in ids for kept in with_schema(view, subject, each, states))
+            (version for schema_id in ids for version in with_schema(view, subject, schema_id, states))
             if len(ids) <= FEW_IDS
             else newest_first(view, subject, "all" if visible == "all" else "live")
         )
         fitting = (
-            kept for kept in candidates if fits(view, kept, draft) and has_type(view, kept, draft, any_type=any_type)
+            version
+            for version in candidates
+            if fits(view, version, draft) and has_type(view, version, draft, any_type=any_type)
         )
         best = max(fitting, key=_place, default=None)
         if best is not None:

@@ -240,14 +240,14 @@ def _access(job: PlanningJob) -> Access | None:
         tuple(
             AccessRule(
                 (job.sender,),
-                frozenset(cast("tuple[Permission, ...]", one.may)),
-                one.subjects,
-                one.contexts,
-                one.topics,
-                one.private,
-                one.sources,
+                frozenset(cast("tuple[Permission, ...]", rule.may)),
+                rule.subjects,
+                rule.contexts,
+                rule.topics,
+                rule.private,
+                rule.sources,
             )
-            for one in job.rules
+            for rule in job.rules
         )
     )
 

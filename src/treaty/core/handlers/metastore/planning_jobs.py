@@ -108,8 +108,8 @@ def _rules(access: Access | None) -> tuple[SenderRule, ...] | None:
     if access is None:
         return None
     return tuple(
-        SenderRule(tuple(sorted(one.may)), one.subjects, one.contexts, one.topics, one.sources, one.private)
-        for one in access.rules
+        SenderRule(tuple(sorted(rule.may)), rule.subjects, rule.contexts, rule.topics, rule.sources, rule.private)
+        for rule in access.rules
     )
 
 

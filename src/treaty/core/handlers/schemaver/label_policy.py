@@ -130,7 +130,7 @@ def _smaller_findings(
     if not read:
         return LabelFindings()
     addition, revision, _ = next_labels(live, model)
-    readable = [one for one in read if one.finding is None]
+    readable = [result for result in read if result.finding is None]
     if len(readable) == len(read):
         remedy, what = addition, f"every version of model {model}"
     elif readable and kind_of(label) == "MODEL":
@@ -142,18 +142,18 @@ def _smaller_findings(
 
 
 def _patch_findings(read: Iterable[ReadingResult]) -> tuple[Finding, ...]:
-    unreadable = ((one, one.finding) for one in read)
+    unreadable = ((result, result.finding) for result in read)
     return tuple(
         Finding(
             "SCHEMAVER_PATCH",
             finding.path,
-            f"The new text of {one.label} {'can not' if one.proven else 'is not shown to'} read data of its former text: "
+            f"The new text of {result.label} {'can not' if result.proven else 'is not shown to'} read data of its former text: "
             + finding.message(reader="new", writer="old"),
             finding.rule,
-            writer=str(one.label),
-            reader=str(one.label),
+            writer=str(result.label),
+            reader=str(result.label),
             remedy="a label of its own, or a text that reads what was written",
         )
-        for one, finding in unreadable
+        for result, finding in unreadable
         if finding is not None
     )

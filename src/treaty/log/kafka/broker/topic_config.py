@@ -133,15 +133,18 @@ def required_settings(writers: str, replicas: int) -> tuple[RequiredSetting, ...
 
 def new_topic_settings(writers: str, replicas: int) -> dict[str, str]:
     """What a new topic is made with."""
-    return {**{one.name: one.value for one in required_settings(writers, replicas)}, **PREFERRED_SETTINGS[writers]}
+    return {
+        **{setting.name: setting.value for setting in required_settings(writers, replicas)},
+        **PREFERRED_SETTINGS[writers],
+    }
 
 
 def find_wrong_settings(settings: Mapping[str, str], writers: str, replicas: int) -> Iterator[RequiredSetting]:
     """The settings that do not fit. One that a broker does not know is not looked at."""
     return (
-        one
-        for one in required_settings(writers, replicas)
-        if one.name in settings and not one.accepts(settings[one.name])
+        setting
+        for setting in required_settings(writers, replicas)
+        if setting.name in settings and not setting.accepts(settings[setting.name])
     )
 
 

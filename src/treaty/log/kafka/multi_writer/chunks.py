@@ -294,17 +294,17 @@ def make_state_file_chunks(position: Position, path: Path, kind: int) -> tuple[S
         return ()
     snapshot_digest = digest_snapshot(position, kind, payloads)
     return tuple(
-        SnapshotChunk(STATE_FILE_FORMAT, position, snapshot_digest, index, len(payloads), kind, one)
-        for index, one in enumerate(payloads)
+        SnapshotChunk(STATE_FILE_FORMAT, position, snapshot_digest, index, len(payloads), kind, payload)
+        for index, payload in enumerate(payloads)
     )
 
 
 def write_state_file_chunks(chunks: Sequence[SnapshotChunk], path: Path) -> bool:
     """Write a state file from its chunks; False, and no file, where it is damaged. Raises `OSError`."""
     first = chunks[0]
-    if digest_snapshot(first.position, first.rows, [one.payload for one in chunks]) != first.snapshot_digest:
+    if digest_snapshot(first.position, first.rows, [chunk.payload for chunk in chunks]) != first.snapshot_digest:
         return False
     with path.open("xb") as file:
         path.chmod(0o600)
-        file.writelines(bytes(one.payload) for one in chunks)
+        file.writelines(bytes(chunk.payload) for chunk in chunks)
     return True

@@ -33,18 +33,18 @@ def follow_exchange(
     followers = _list_followers(view, key)
     access = command.access
     if access is not None:
-        hidden = [one for one in followers if not access.may_source("read", one.name)]
+        hidden = [source for source in followers if not access.may_source("read", source.name)]
         if hidden:
             raise refuse_readers(view, access, key, tuple(followers), "ask somebody who may change all that follow it")
         refuse_unless_met(
-            access, command.principal, [on_source("register", one.name, path) for one in followers], operation
+            access, command.principal, [on_source("register", source.name, path) for source in followers], operation
         )
     for source in followers.values() if start == CASCADE else ():
         refuse_other_place(source)
     by = {"changed_by": command.principal, "changed": command.time}
     return {
-        one: replace(begin_again(view, command, source, start), revision=source.revision + 1, **by)  # type: ignore[arg-type]  # a text and a number
-        for one, source in followers.items()
+        follower: replace(begin_again(view, command, source, start), revision=source.revision + 1, **by)  # type: ignore[arg-type]  # a text and a number
+        for follower, source in followers.items()
     }
 
 
