@@ -60,9 +60,9 @@ def find_extra(error: ModuleNotFoundError) -> str:
 def warn_if_unproven(python: tuple[int, int] = sys.version_info[:2]) -> None:
     """Warn once in a process that Spark is not proven with this version of Python; without Spark nothing depends on it."""
     if python not in PROVEN_PYTHONS:
-        known = ", ".join(f"{major}.{minor}" for major, minor in PROVEN_PYTHONS)
+        versions = ", ".join(f"{major}.{minor}" for major, minor in PROVEN_PYTHONS)
         message = (
-            f"treaty.spark is proven with Python {known}, and this is Python {python[0]}.{python[1]}: "
-            f"test your job before you rely on it, or run it with Python {known.rpartition(' ')[2]}"
+            f"treaty.spark is proven with Python {versions}, and this is Python {python[0]}.{python[1]}: "
+            f"test your job before you rely on it, or run it with Python {versions.rpartition(' ')[2]}"
         )
         warnings.warn(message, stacklevel=2)

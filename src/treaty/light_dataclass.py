@@ -202,8 +202,8 @@ def _delete(_: object, name: str) -> None:
 
 
 def _repr(self: Any) -> str:
-    shown = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self) if field.repr)
-    return f"{self.__class__.__qualname__}({shown})"
+    members = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self) if field.repr)
+    return f"{self.__class__.__qualname__}({members})"
 
 
 def _get_state(self: Any) -> list[Any]:

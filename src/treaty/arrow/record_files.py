@@ -41,12 +41,12 @@ def write_records(folder: Path, records: Sequence[FileRecord]) -> Path:
     """Write a new file of records into a folder, which is made if it is missing, and return its path. Raises `OSError`."""
     rows = [
         {
-            "key": one.key,
-            "value": one.value,
-            "headers": [{"key": name, "value": content} for name, content in one.headers] or None,
-            "timestamp": one.time * 1_000,
+            "key": record.key,
+            "value": record.value,
+            "headers": [{"key": name, "value": content} for name, content in record.headers] or None,
+            "timestamp": record.time * 1_000,
         }
-        for one in records
+        for record in records
     ]
     table = pa.Table.from_pylist(rows, SCHEMA)
     sink = pa.BufferOutputStream()

@@ -137,9 +137,9 @@ def list_harmless(
         side: {path for one in harmful if one.reader == side for path in _around(one.path)} for side in ("new", "old")
     }
     return [
-        _explain_harmless(one)
-        for one in form.harmless(new, old)
-        if one.reader_path not in paths["new"] and one.writer_path not in paths["old"]
+        _explain_harmless(difference)
+        for difference in form.harmless(new, old)
+        if difference.reader_path not in paths["new"] and difference.writer_path not in paths["old"]
     ]
 
 
@@ -172,8 +172,8 @@ def place_differences(
     if sent:
         in_sent = _find_places(differences, "new", before, after, PlaceFinder(form, sent))
     return [
-        replace(one, old_place=at_old, new_place=at_new, sent_place=at_sent)
-        for one, at_old, at_new, at_sent in zip(differences, in_old, in_new, in_sent, strict=True)
+        replace(difference, old_place=at_old, new_place=at_new, sent_place=at_sent)
+        for difference, at_old, at_new, at_sent in zip(differences, in_old, in_new, in_sent, strict=True)
     ]
 
 
@@ -181,11 +181,11 @@ def _find_places(
     differences: Sequence[ExplainedDifference], side: str, other: PlaceFinder, own: PlaceFinder, text: PlaceFinder
 ) -> list[TextPlace | None]:
     """Return the places of differences in a text of a side: of their own paths, or of the same parts there."""
-    paths = [_path_in(one, side, other, own) for one in differences]
+    paths = [_path_in(difference, side, other, own) for difference in differences]
     places = text.find([path for path, _ in paths])
     return [
-        replace(one, exact=False) if one is not None and not whole else one
-        for one, (_, whole) in zip(places, paths, strict=True)
+        replace(place, exact=False) if place is not None and not exact else place
+        for place, (_, exact) in zip(places, paths, strict=True)
     ]
 
 

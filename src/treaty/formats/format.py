@@ -27,7 +27,7 @@ def shorten_fault(fault: Diagnostic) -> Diagnostic:
     if max(map(len, texts)) <= FAULT_CHARACTERS:
         return fault
     path, message, expected = (
-        one if len(one) <= FAULT_CHARACTERS else f"{one[: FAULT_CHARACTERS - 1]}…" for one in texts
+        text if len(text) <= FAULT_CHARACTERS else f"{text[: FAULT_CHARACTERS - 1]}…" for text in texts
     )
     return replace(fault, path=path, message=message, expected=expected)
 

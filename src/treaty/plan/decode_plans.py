@@ -217,15 +217,15 @@ def find_union_conflict(versions: Sequence[ResolvedSchema]) -> str:
     Compatible versions may still have no common column type, which must hold the values of both. Raises
     `InvalidSchemaError`.
     """
-    formats = {one.format for one in versions}
+    formats = {version.format for version in versions}
     planner = PLANNERS.get(versions[-1].format) if len(formats) == 1 and len(versions) > 1 else None
     if planner is None or not planner.divides:
         return ""
     schemas = [
-        RegisteredSchema(place, DEFAULT_CONTEXT, place, planner.format, registry_queries.parse_resolved(one))
-        for place, one in enumerate(versions, 1)
+        RegisteredSchema(place, DEFAULT_CONTEXT, place, planner.format, registry_queries.parse_resolved(version))
+        for place, version in enumerate(versions, 1)
     ]
-    reasons = {one.schema_id: one.message for one in planner.union(schemas, DecodeOptions())[1]}
+    reasons = {rejected.schema_id: rejected.message for rejected in planner.union(schemas, DecodeOptions())[1]}
     return reasons.get(len(schemas), "")
 
 

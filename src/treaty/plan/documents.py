@@ -65,8 +65,8 @@ def compose(versions: Sequence[RegisteredSchema], reader: JsonSchema | Columns, 
     """The plan for these writers and the columns of the reader. Raises `PlanError` without a writer."""
     derived = reader if isinstance(reader, Columns) else derive_columns(reader, options.depth)
     writers = tuple(
-        WriterSchema(one.schema_id, one.subject, one.version, _text(one.schema))
-        for one in {one.schema_id: one for one in versions}.values()
+        WriterSchema(version.schema_id, version.subject, version.version, _text(version.schema))
+        for version in {version.schema_id: version for version in versions}.values()
     )
     if not writers:
         raise nothing_readable(())

@@ -114,13 +114,13 @@ class AvroFormatPlan:
     def stored(parts: dict[str, Any]) -> "AvroFormatPlan":
         """Read the stored form."""
         repairs = (
-            FieldRepair(**{**one, "path": tuple(one["path"]), "ids": tuple(one["ids"])}) for one in parts["repairs"]
+            FieldRepair(**{**part, "path": tuple(part["path"]), "ids": tuple(part["ids"])}) for part in parts["repairs"]
         )
-        layouts = (RepairedRecord(tuple(one["path"]), tuple(one["fields"])) for one in parts["layouts"])
+        layouts = (RepairedRecord(tuple(part["path"]), tuple(part["fields"])) for part in parts["layouts"])
         branches = tuple(parts["branches"])
         partly = tuple((number, sentence) for number, sentence in parts["partly"])
         members = {"repairs": tuple(repairs), "layouts": tuple(layouts), "branches": branches, "partly": partly}
-        members |= {"cuts": tuple(CutUnion(**{**one, "path": tuple(one["path"])}) for one in parts["cuts"])}
+        members |= {"cuts": tuple(CutUnion(**{**part, "path": tuple(part["path"])}) for part in parts["cuts"])}
         members |= {"dropped": tuple(parts["dropped"]), "defaults": ()}
         return AvroFormatPlan(**{**parts, **members})
 
@@ -164,12 +164,12 @@ class ProtobufFormatPlan:
         """Read the stored form."""
         heads = tuple(
             MessageIndexes(
-                one["schema_id"],
-                tuple(one["mine"]),
-                tuple((head, name) for head, name in one["others"]),
-                tuple((head, number) for head, number in one["fields"]),
+                part["schema_id"],
+                tuple(part["mine"]),
+                tuple((head, name) for head, name in part["others"]),
+                tuple((head, number) for head, number in part["fields"]),
             )
-            for one in parts["heads"]
+            for part in parts["heads"]
         )
         return ProtobufFormatPlan(tuple(parts["files"]), parts["message"], heads, parts["defaults"], parts["unknown"])
 
@@ -283,8 +283,8 @@ class PayloadFormatPlan:
     def stored(parts: dict[str, Any]) -> "PayloadFormatPlan":
         """Read the stored form."""
         schemas = (
-            KeptSchema(one["text"], tuple((name, place) for name, place in one["references"]))
-            for one in parts["schemas"]
+            KeptSchema(part["text"], tuple((name, place) for name, place in part["references"]))
+            for part in parts["schemas"]
         )
         writers = tuple((schema_id, place) for schema_id, place in parts["writers"])
         kinds = tuple((schema_id, column) for schema_id, column in parts["kinds"])

@@ -56,8 +56,10 @@ def compose(form: Format[Any], versions: Sequence[RegisteredSchema], reader: Any
         type=column_types[0][1] if columns.whole else struct_ddl(column_types),
         columns=() if columns.whole else column_types,
         writers=tuple(
-            WriterSchema(one.schema_id, one.subject, one.version, form.show(one.schema, False).canonical)
-            for one in writers
+            WriterSchema(
+                version.schema_id, version.subject, version.version, form.show(version.schema, False).canonical
+            )
+            for version in writers
         ),
         rejected=tuple(rejected),
         recipe=plan_format(form, writers, None if merged else _resolve_reader(form, reader, versions), options),

@@ -273,13 +273,15 @@ def change_body(change: ChangeResult) -> ChangeResultBody:
         level=change.level,
         policy=change.policy,
         compatible=change.compatible,
-        reasons=[_reason_body(each) for each in change.findings],
+        reasons=[_reason_body(finding) for finding in change.findings],
         levels=[
-            ChangeLevelBody(each.level, not each.findings, each.findings, each.against or None)
-            for each in change.levels
+            ChangeLevelBody(
+                change_level.level, not change_level.findings, change_level.findings, change_level.against or None
+            )
+            for change_level in change.levels
         ],
-        allowed=[each.level for each in change.levels if not each.findings],
-        touched=[TouchedBody(each.kind, each.name, each.needs, each.depth) for each in change.touched],
+        allowed=[change_level.level for change_level in change.levels if not change_level.findings],
+        touched=[TouchedBody(entity.kind, entity.name, entity.needs, entity.depth) for entity in change.touched],
         hidden=change.hidden,
         more=change.more,
         against=change.against or None,

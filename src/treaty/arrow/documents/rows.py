@@ -37,16 +37,16 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
     """A function from a frame to its record as Arrow takes it, or to why there is none."""
     recipe = plan.recipe
     assert isinstance(recipe, JsonFormatPlan)
-    ids = tuple(one.schema_id for one in plan.writers)
+    ids = tuple(writer.schema_id for writer in plan.writers)
     kinds = recipe.kinds or (JsonKind("", plan.type, ids, recipe.whole),)
     check = make_checker(recipe) if recipe.checks else None
     shapes = {
-        (at, plain): _make_shape(one, recipe.rest, plain) for at, one in enumerate(kinds) for plain in (False, True)
+        (at, plain): _make_shape(kind, recipe.rest, plain) for at, kind in enumerate(kinds) for plain in (False, True)
     }
     shapes_by_head = {
-        make_header(number): (shapes[at, number in recipe.plain], one)
-        for at, one in enumerate(kinds)
-        for number in one.ids
+        make_header(number): (shapes[at, number in recipe.plain], kind)
+        for at, kind in enumerate(kinds)
+        for number in kind.ids
     }
     columns = frozenset(name for name, _ in plan.columns if name != recipe.rest)
     parse = json.JSONDecoder(

@@ -28,9 +28,9 @@ def make_bad_rows(
     texts = {name: _texts(column) for name, column in columns.items()}
     documents = [
         None
-        if found is None
-        else _make_bad_row({name: column[place] for name, column in texts.items()}, found, clock(), version)
-        for place, found in enumerate(failures.to_pylist())
+        if failure is None
+        else _make_bad_row({name: column[place] for name, column in texts.items()}, failure, clock(), version)
+        for place, failure in enumerate(failures.to_pylist())
     ]
     return pa.array(documents, pa.string())
 

@@ -185,8 +185,13 @@ def _violation(part: str, uri: str, used: str, violations: tuple[DataViolation, 
     details = {
         "error": "ValidationError",
         "dataReports": [
-            {"message": one.message, "path": one.path, "keyword": one.keyword, "targets": list(one.targets)}
-            for one in violations
+            {
+                "message": violation.message,
+                "path": violation.path,
+                "keyword": violation.keyword,
+                "targets": list(violation.targets),
+            }
+            for violation in violations
         ],
     }
     more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""

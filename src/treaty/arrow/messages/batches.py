@@ -121,7 +121,7 @@ class _Batches:
         back = pa.array(np.argsort(order, kind="stable"))
         quick_rows = len(order) - len(remaining.record)
         texts = (
-            pa.concat_arrays([pa.nulls(quick_rows, pa.string()), one]).take(back)
-            for one in (remaining.code, remaining.said)
+            pa.concat_arrays([pa.nulls(quick_rows, pa.string()), column]).take(back)
+            for column in (remaining.code, remaining.said)
         )
         return DecodedBatch(pa.concat_arrays([*records, remaining.record]).take(back), *texts)

@@ -39,19 +39,19 @@ def decoder_of(plan: DecodePlan, kind: pa.StructType) -> ReadRow:
     numbers = frozenset(descriptor.fields_by_number)
     widest, count_absent = find_widest(kind), make_absence_counter(descriptor, known_of(format_plan, kind))
     fronts = {
-        make_header(one.schema_id): (
-            tuple(bytes.fromhex(front) for front in one.mine),
-            tuple((bytes.fromhex(front), name) for front, name in one.others),
-            {bytes.fromhex(front): encode_varint(number << 3 | LENGTH) for front, number in one.fields},
+        make_header(head.schema_id): (
+            tuple(bytes.fromhex(front) for front in head.mine),
+            tuple((bytes.fromhex(front), name) for front, name in head.others),
+            {bytes.fromhex(front): encode_varint(number << 3 | LENGTH) for front, number in head.fields},
         )
-        for one in format_plan.heads
+        for head in format_plan.heads
     }
 
     def decode(value: bytes | None) -> RowResult:
         head_fronts = fronts.get(value[:5]) if value is not None else None
         if value is None or head_fronts is None:
             return NOTHING
-        front = next((one for one in head_fronts[0] if value.startswith(one, 5)), None)
+        front = next((front for front in head_fronts[0] if value.startswith(front, 5)), None)
         if front is None:
             return _reject_other(value, head_fronts[1], "another message" if head_fronts[2] else format_plan.message)
         message: Any = message_class()

@@ -49,8 +49,8 @@ PROPERTY_CHANGED = _rule(
     "PROPERTY_CHANGED", "A member that Avro does not know is another one.", "The property {detail} changed"
 )
 HARMLESS: Mapping[str, CompatibilityRule] = {
-    one.id: one
-    for one in (
+    rule.id: rule
+    for rule in (
         FIELD_ADDED, FIELD_REMOVED, FIELD_RENAMED, FIELD_MOVED, TYPE_CHANGED, NAMESPACE_CHANGED, SYMBOLS_CHANGED, DEFAULT_CHANGED,
         DOC_CHANGED, ALIASES_CHANGED, ORDER_CHANGED, PROPERTY_CHANGED,
     )

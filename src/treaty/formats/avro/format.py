@@ -95,7 +95,8 @@ def _type_names(root: AvroType) -> tuple[str, ...]:
     """Full names of named types, kinds of the others; of a union those of its branches."""
     branches = root.branches if isinstance(root, AvroUnion) else (root,)
     return tuple(
-        one.full if isinstance(one, AvroRecord | AvroEnum | AvroFixed | AvroReference) else one.kind for one in branches
+        branch.full if isinstance(branch, AvroRecord | AvroEnum | AvroFixed | AvroReference) else branch.kind
+        for branch in branches
     )
 
 

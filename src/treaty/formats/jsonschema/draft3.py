@@ -77,14 +77,15 @@ class _Translation:
                     translated["multipleOf"] = value
                 case "properties" if isinstance(value, dict):
                     translated[name] = self._map(value, old_place, new_place)
-                    needed: list[Json] = [key for key, one in value.items() if _is_required(one)]
+                    needed: list[Json] = [key for key, schema in value.items() if _is_required(schema)]
                     translated |= {"required": needed} if needed else {}
                 case "patternProperties" | "definitions" | "$defs" if isinstance(value, dict):
                     translated[name] = self._map(value, old_place, new_place)
                 case "dependencies" if isinstance(value, dict):
-                    self.is_draft3 |= any(isinstance(one, str) for one in value.values())
+                    self.is_draft3 |= any(isinstance(dependency, str) for dependency in value.values())
                     listed: dict[str, Json] = {
-                        key: [one] if isinstance(one, str) else one for key, one in value.items()
+                        key: [dependency] if isinstance(dependency, str) else dependency
+                        for key, dependency in value.items()
                     }
                     translated[name] = self._map(listed, old_place, new_place)
                 case "items" | "additionalItems" | "additionalProperties":
@@ -142,10 +143,10 @@ class _Translation:
         """Return the schemas of one or several types, each a word or a schema."""
         words = value if isinstance(value, list) else [value]
         return [
-            {} if one == "any"
-            else self._one(one, (*old, str(at)) if isinstance(value, list) else old, (*new, str(at))) if isinstance(one, dict)
-            else {"type": one}
-            for at, one in enumerate(words)
+            {} if word == "any"
+            else self._one(word, (*old, str(at)) if isinstance(value, list) else old, (*new, str(at))) if isinstance(word, dict)
+            else {"type": word}
+            for at, word in enumerate(words)
         ]  # fmt: skip
 
 

@@ -287,9 +287,9 @@ class _LogicalTypeParser:
             self._sign(")", path)
         if bare and name in _LONG:
             return LogicalScalar(_LONG[name])
-        numbers = tuple(arguments) + tuple(one[2] or 0 for one in allowed[len(arguments) :])
+        numbers = tuple(arguments) + tuple(standard or 0 for _, _, standard in allowed[len(arguments) :])
         fits = len(arguments) <= len(allowed) and all(
-            low <= one <= high for one, (low, high, _) in zip(numbers, allowed, strict=True)
+            low <= number <= high for number, (low, high, _) in zip(numbers, allowed, strict=True)
         )
         if not fits or (name == "DECIMAL" and numbers[1] > numbers[0]):
             self._at = place

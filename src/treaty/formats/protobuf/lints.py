@@ -131,10 +131,10 @@ def _find_wasted_numbers(schema: ProtoSchema) -> Advice:
         if isinstance(definition.node, Message):
             numbers = {field.number for field in definition.node.all_fields}
             reserved = {
-                n
-                for each in definition.node.reserved
-                for r in each.ranges
-                for n in range(r.start, min(r.end, SMALL) + 1)
+                number
+                for statement in definition.node.reserved
+                for span in statement.ranges
+                for number in range(span.start, min(span.end, SMALL) + 1)
             }
             free = SMALL - len({n for n in numbers | reserved if n <= SMALL})
             large = sorted(n for n in numbers if n > SMALL)
@@ -149,15 +149,15 @@ def _find_unused_imports(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
     faults = [
         Diagnostic(
             "IMPORT_UNUSED",
-            one.path,
-            f"{one.path!r} is imported and not used",
+            statement.path,
+            f"{statement.path!r} is imported and not used",
             "imports that are used",
-            *_at(one.place),
+            *_at(statement.place),
         )
-        for one in schema.file.imports
-        if one.kind == ""
-        and one.path in schema.imports
-        and used.isdisjoint(_list_offered_paths(schema.imports[one.path]))
+        for statement in schema.file.imports
+        if statement.kind == ""
+        and statement.path in schema.imports
+        and used.isdisjoint(_list_offered_paths(schema.imports[statement.path]))
     ]
     return tuple(faults[:FAULTS])
 
@@ -171,9 +171,9 @@ def _list_offered_paths(home: ProtoSchema) -> set[str]:
         if file.path not in paths:
             paths.add(file.path)
             waiting += (
-                file.imports[each.path]
-                for each in file.file.imports
-                if each.kind == "public" and each.path in file.imports
+                file.imports[statement.path]
+                for statement in file.file.imports
+                if statement.kind == "public" and statement.path in file.imports
             )
     return paths
 

@@ -135,11 +135,12 @@ class _Editor:
         return replace(
             message,
             options=self._options(message.options, self._tags.get((way, "")), MESSAGE),
-            fields=tuple(self._field(one, way) for one in message.fields),
+            fields=tuple(self._field(field, way) for field in message.fields),
             oneofs=tuple(
-                replace(one, fields=tuple(self._field(each, way) for each in one.fields)) for one in message.oneofs
+                replace(oneof, fields=tuple(self._field(field, way) for field in oneof.fields))
+                for oneof in message.oneofs
             ),
-            messages=tuple(self.message(one, way) for one in message.messages),
+            messages=tuple(self.message(nested, way) for nested in message.messages),
         )
 
     def _field(self, field: Field, way: MessagePath) -> Field:

@@ -15,8 +15,8 @@ from treaty.formats.avro.rules import (
 )
 
 BY_VALUE = frozenset(
-    one.id
-    for one in (
+    rule.id
+    for rule in (
         FIXED_SIZE_MISMATCH,
         MISSING_ENUM_SYMBOLS,
         MISSING_UNION_BRANCH,

@@ -142,8 +142,8 @@ def _find_logical(reader: AvroSchema, node: AvroType) -> AvroLogicalType | None:
 def explain_overflow(plan: AvroFormatPlan) -> str:
     """What is said of a row with a time that is beyond the nanoseconds of its column: the paths that it may be at."""
     paths = [
-        "/" + "/".join((*one.path, one.field))
-        for one, leaves in list_conversions(plan).items()
+        "/" + "/".join((*repair.path, repair.field))
+        for repair, leaves in list_conversions(plan).items()
         if any(leaf.multiplies for leaf in leaves)
     ]
     return f"{' or '.join(dict.fromkeys(paths))}: a time is beyond 64 bits of nanoseconds"

@@ -114,12 +114,12 @@ def _drop_default(field: Field) -> Field:
 def _list_wrong(schema: AvroSchema, named: NamedType) -> set[str]:
     """The fields of a record whose defaults no row can have."""
     return {
-        one.name
-        for one in (named.fields if isinstance(named, AvroRecord) else ())
-        if not isinstance(one.default, AbsentDefault)
+        field.name
+        for field in (named.fields if isinstance(named, AvroRecord) else ())
+        if not isinstance(field.default, AbsentDefault)
         and not (
-            DefaultChecker(schema.names, ()).allows(one.type, one.default)
-            and _has_room(one.default, AvroSide(schema, one.type))
+            DefaultChecker(schema.names, ()).allows(field.type, field.default)
+            and _has_room(field.default, AvroSide(schema, field.type))
         )
     }
 
@@ -184,10 +184,10 @@ def _value(value: Any, source: AvroSide, target: AvroSide) -> Any:
     old, new = source.solid, target.solid
     if isinstance(old, AvroRecord) and isinstance(new, AvroRecord):
         pairs = pair_fields(old, new)
-        members = ((one, value.get(one.name, one.default)) for one in old.fields if one.name in pairs)
+        members = ((field, value.get(field.name, field.default)) for field in old.fields if field.name in pairs)
         return {
-            pairs[one.name].name: _translate_member(member, source.at(one.type), target.at(pairs[one.name].type))
-            for one, member in members
+            pairs[field.name].name: _translate_member(member, source.at(field.type), target.at(pairs[field.name].type))
+            for field, member in members
         }
     if isinstance(old, AvroArray) and isinstance(new, AvroArray):
         return [_translate_member(item, source.at(old.items), target.at(new.items)) for item in value]

@@ -64,8 +64,8 @@ def _flatten_named(node: NamedType, keep: Keep) -> NamedType:
     match node:
         case AvroRecord():
             fields = tuple(
-                Field(one.name, _flatten(one.type, keep), one.doc, one.default, aliases=one.aliases)
-                for one in node.fields
+                Field(field.name, _flatten(field.type, keep), field.doc, field.default, aliases=field.aliases)
+                for field in node.fields
             )
             return AvroRecord(node.full, fields, None, node.aliases)
         case AvroEnum():

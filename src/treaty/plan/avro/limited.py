@@ -60,7 +60,7 @@ def strip_to_limits(reader_text: str, tail: str) -> str:
     reader = parse_avro(reader_text)
     limited = LimitedTypes(reader)
     names = {
-        full: limited.keep_fields(one, tail if _is_root(reader, full) else "") for full, one in reader.names.items()
+        full: limited.keep_fields(named, tail if _is_root(reader, full) else "") for full, named in reader.names.items()
     }
     return print_schema(flatten_schema(replace(reader, names=names), _drop_limit))
 

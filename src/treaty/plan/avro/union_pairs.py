@@ -118,14 +118,14 @@ def _list_unions(schema: AvroSchema) -> Iterator[AvroUnion]:
 
 
 def _has_rivals(union: AvroUnion, schema: AvroSchema) -> bool:
-    solids = [schema.resolve(one) for one in union.branches]
+    solids = [schema.resolve(branch) for branch in union.branches]
     names = Counter(
-        (one.kind, name)
-        for one in solids
-        if isinstance(one, Named)
-        for name in {each for full in (one.full, *one.aliases) for each in (full, simple_of(full))}
+        (branch.kind, name)
+        for branch in solids
+        if isinstance(branch, Named)
+        for name in {name for full in (branch.full, *branch.aliases) for name in (full, simple_of(full))}
     )
-    kinds = {one.kind for one in solids}
+    kinds = {branch.kind for branch in solids}
     return max(names.values(), default=0) > 1 or len(kinds & {*NUMBERS}) > 1 or kinds >= {"string", "bytes"}
 
 

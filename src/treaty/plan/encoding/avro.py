@@ -113,10 +113,10 @@ class _AvroTargets:
         resolved = self._schema.resolve(only_branch)
         match resolved:
             case AvroRecord():
-                fields = [each for each in resolved.fields if all_fields or not self._free(each.type)]
+                fields = [field for field in resolved.fields if all_fields or not self._free(field.type)]
                 inside = (
-                    f"{quote_name(each.name)}: {self._least(each.type, depth + 1, all_fields=all_fields)}"
-                    for each in fields
+                    f"{quote_name(field.name)}: {self._least(field.type, depth + 1, all_fields=all_fields)}"
+                    for field in fields
                 )
                 return f"STRUCT<{', '.join(inside)}>"
             case AvroArray(items):
@@ -143,14 +143,14 @@ class _AvroTargets:
         match resolved:
             case AvroRecord():
                 return {
-                    each.name: self._plain(each.type, value.get(each.name, each.default))
-                    for each in resolved.fields
-                    if each.name in value or each.default is not ABSENT
+                    field.name: self._plain(field.type, value.get(field.name, field.default))
+                    for field in resolved.fields
+                    if field.name in value or field.default is not ABSENT
                 }
             case AvroArray(items):
-                return [self._plain(items, each) for each in value]
+                return [self._plain(items, item) for item in value]
             case AvroMap(values):
-                return {key: self._plain(values, each) for key, each in value.items()}
+                return {key: self._plain(values, item) for key, item in value.items()}
             case AvroPrimitive() | AvroFixed():
                 return _plain_leaf(resolved, value)
         text: Json = value

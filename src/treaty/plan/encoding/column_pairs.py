@@ -170,10 +170,10 @@ class _ColumnPairing:
 
     def _choice(self, have: ColumnType, target: UnionTarget, path: str) -> ColumnConversion | None:
         names = [f"member{at}" for at in range(len(target.branches))]
-        if isinstance(have, Struct) and have.columns and {one.name for one in have.columns} <= set(names):
+        if isinstance(have, Struct) and have.columns and {column.name for column in have.columns} <= set(names):
             members = tuple(
-                FieldTarget(name, one, nullable=True, default=_null(kind))
-                for name, (one, kind) in zip(names, target.branches, strict=True)
+                FieldTarget(name, branch, nullable=True, default=_null(kind))
+                for name, (branch, kind) in zip(names, target.branches, strict=True)
             )
             conversion = self._fields(have, RecordTarget("", members), path)
             return replace(conversion, way="choose", checks=(LossCheck("one"),))

@@ -51,16 +51,18 @@ def plan_types(
         losers += lost
         names |= merged.names
         fields.append(Field(group.column, _optional(merged), default=None))
-        ids = {one.schema_id for one in lost}
+        ids = {rejected.schema_id for rejected in lost}
         wrapped += [
-            replace(one, schema=_wrap_column(one.schema, group.column)) for one in own if one.schema_id not in ids
+            replace(version, schema=_wrap_column(version.schema, group.column))
+            for version in own
+            if version.schema_id not in ids
         ]
         opened = find_bounded(merged, options.depth)
         kinds.append(RecordType(group.column, group.name, ddl(opened.root, opened.names)))
     names[WHOLE] = AvroRecord(WHOLE, tuple(fields))
     plan = compose(wrapped, AvroSchema(AvroReference(WHOLE), names), options.depth, options.lossy)
-    texts = {one.schema_id: print_schema(one.schema) for one in schemas}
-    writers = tuple(replace(one, text=texts[one.schema_id]) for one in plan.writers)
+    texts = {version.schema_id: print_schema(version.schema) for version in schemas}
+    writers = tuple(replace(version, text=texts[version.schema_id]) for version in plan.writers)
     return replace(plan, writers=writers, rejected=drop_twins((*losers, *plan.rejected))), tuple(kinds)
 
 

@@ -47,10 +47,10 @@ def group_schemas(
 def columns_of(names: Sequence[str]) -> tuple[str, ...]:
     """A column for each full name: its last part, or the whole where two have that; other signs become underscores."""
     simple = [PLAIN.sub("_", name.rpartition(".")[2]) for name in names]
-    lowered = [one.lower() for one in simple]
+    lowered = [name.lower() for name in simple]
     columns = [
-        one if lowered.count(one.lower()) == 1 else PLAIN.sub("_", full)
-        for one, full in zip(simple, names, strict=True)
+        name if lowered.count(name.lower()) == 1 else PLAIN.sub("_", full)
+        for name, full in zip(simple, names, strict=True)
     ]
     used_names: set[str] = set()
     for place, column in enumerate(columns):

@@ -239,8 +239,8 @@ def _spec_body(spec: AssociationSpec) -> AssociationSpecBody:
 def _change(body: ChangeBody, context: str) -> ResourceChange:
     resource = resource_of(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
     operations = (
-        AssociationChange(each.op_type, _spec_of(each, context), bool(each.cascade_lifecycle))
-        for each in body.associations or ()
+        AssociationChange(operation.op_type, _spec_of(operation, context), bool(operation.cascade_lifecycle))
+        for operation in body.associations or ()
     )
     return ResourceChange(resource, tuple(operations))
 

@@ -93,13 +93,13 @@ def _is_deeper(value: Any, depth: int) -> bool:
     for _ in range(depth):
         level = [
             inner
-            for one in level
-            if isinstance(one, dict | list)
-            for inner in (one.values() if isinstance(one, dict) else one)
+            for item in level
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
         ]
         if not level:
             return False
-    return any(isinstance(one, dict | list) for one in level)
+    return any(isinstance(item, dict | list) for item in level)
 
 
 def read_version(text: str) -> SchemaVer:

@@ -77,11 +77,11 @@ def error_body(error: RegistryError) -> dict[str, Any]:
         body["message"] = INVALID_SCHEMA
         body["report"] = [
             {
-                "message": f"{one.message}{one.expected and '; expected '}{one.expected}",
+                "message": f"{fault.message}{fault.expected and '; expected '}{fault.expected}",
                 "level": "ERROR",
-                "pointer": one.path or "/",
+                "pointer": fault.path or "/",
             }
-            for one in error.faults
+            for fault in error.faults
         ]
     elif isinstance(error, r.Incompatible):
         body["report"] = print_findings(error.findings)
@@ -107,12 +107,12 @@ def print_findings(findings: Iterable[Finding]) -> list[dict[str, str]]:
     """Return findings about two versions."""
     return [
         {
-            "rule": one.rule,
-            "path": one.path,
-            "message": one.message(reader="the new version", writer="the earlier version"),
-            "allowed": one.remedy,
+            "rule": finding.rule,
+            "path": finding.path,
+            "message": finding.message(reader="the new version", writer="the earlier version"),
+            "allowed": finding.remedy,
         }
-        for one in findings
+        for finding in findings
     ]
 
 

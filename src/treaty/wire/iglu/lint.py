@@ -272,7 +272,7 @@ def _self_faults(document: Node) -> Iterator[LintFinding]:
             yield LintFinding(SYNTAX, "ERROR", f"/self/{word}", f"{str(own[word])[:100]!r} is no {word}")
     superseded = document.get("$supersedes", [])
     texts = isinstance(superseded, list) and all(
-        isinstance(one, str) and _SELF["version"].fullmatch(one) for one in superseded
+        isinstance(version, str) and _SELF["version"].fullmatch(version) for version in superseded
     )
     if not texts:
         yield LintFinding(SYNTAX, "ERROR", "/$supersedes", "$supersedes is no list of versions")

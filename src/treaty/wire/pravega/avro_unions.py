@@ -100,10 +100,10 @@ def _expand(node: Any, namespace: str, defined: dict[str, dict[str, Any]], expan
     expanded = dict(node)
     if isinstance(node.get("fields"), list):
         expanded["fields"] = [
-            {**one, "type": _expand(one["type"], namespace, defined, expanded_names, depth + 1)}
-            if isinstance(one, dict) and "type" in one
-            else one
-            for one in node["fields"]
+            {**field, "type": _expand(field["type"], namespace, defined, expanded_names, depth + 1)}
+            if isinstance(field, dict) and "type" in field
+            else field
+            for field in node["fields"]
         ]
     for member in ("items", "values"):
         if member in node:

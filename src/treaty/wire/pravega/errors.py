@@ -54,6 +54,6 @@ def error_body(error: RegistryError) -> PravegaErrorBody:
 def list_reasons(findings: tuple[Finding, ...]) -> list[str]:
     """Print findings: rule, path, and what is wrong with which schema."""
     return [
-        f"{one.rule}{f' at {one.path}' if one.path else ''}: {one.message(reader='reading', writer='writing')}"
-        for one in findings
+        f"{finding.rule}{f' at {finding.path}' if finding.path else ''}: {finding.message(reader='reading', writer='writing')}"
+        for finding in findings
     ]

@@ -175,9 +175,10 @@ class _ColumnBuilder:
         if isinstance(resolved, AvroArray | AvroMap):
             return self._holds(resolved.items if isinstance(resolved, AvroArray) else resolved.values)
         if isinstance(resolved, AvroUnion):
-            held = [self._holds(one) for one in resolved.branches]
+            held = [self._holds(branch) for branch in resolved.branches]
             useful = (
-                one and self._schema.resolve(at).kind != "null" for one, at in zip(held, resolved.branches, strict=True)
+                holds and self._schema.resolve(branch).kind != "null"
+                for holds, branch in zip(held, resolved.branches, strict=True)
             )
             return all(held) or any(useful)
         return self._level < self._depth or not isinstance(resolved, AvroRecord) or resolved.full not in self._circular

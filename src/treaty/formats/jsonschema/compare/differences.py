@@ -93,7 +93,7 @@ def list_differences(differences: DifferenceTree) -> list[SchemaDifference]:
     """The first FINDINGS differences with their whole ways, in order."""
     listed: list[SchemaDifference] = []
     waiting: list[tuple[SchemaDifference | NestedDifferences, SchemaPath]] = [
-        (one, None) for one in reversed(differences)
+        (difference, None) for difference in reversed(differences)
     ]
     while waiting and len(listed) < FINDINGS:
         difference, before = waiting.pop()

@@ -179,7 +179,7 @@ def _take(constraints: ExampleConstraints, value: dict[str, Json]) -> None:
         kinds = [kind] if isinstance(kind, str) else kind
         # A whole number is a number too, so where one schema says number and another integer, integer is left.
         constraints.types = tuple(
-            one for one in constraints.types if one in kinds or (one == "integer" and "number" in kinds)
+            kind for kind in constraints.types if kind in kinds or (kind == "integer" and "number" in kinds)
         )
     listed = value.get("enum")
     values = listed if isinstance(listed, list) else None

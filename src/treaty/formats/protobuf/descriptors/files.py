@@ -115,19 +115,19 @@ class _DescriptorReader:
                 f"more than {MESSAGE_DEPTH} levels inside each other", f"at most {MESSAGE_DEPTH} levels"
             )
         place = place or next(self.places)
-        entries = {one.name: one for one in proto.nested_type if one.options.map_entry}
+        entries = {entry.name: entry for entry in proto.nested_type if entry.options.map_entry}
         hidden = self.groups([*proto.field, *proto.extension]) | set(entries)
         places: dict[str, SourceLocation] = {}
         loose, members = self.fields(proto, entries, hidden, places)
         oneofs = tuple(
             OneOf(
-                check_name(one.name),
+                check_name(oneof.name),
                 tuple(members[index]),
-                read_options(one.options),
+                read_options(oneof.options),
                 "",
                 _first(members[index], place),
             )
-            for index, one in enumerate(proto.oneof_decl)
+            for index, oneof in enumerate(proto.oneof_decl)
             if index in members
         )
         return Message(
@@ -135,19 +135,23 @@ class _DescriptorReader:
             tuple(loose),
             oneofs,
             tuple(
-                self.message(one, depth + 1, places.get(one.name))
-                for one in proto.nested_type
-                if one.name not in hidden
+                self.message(nested, depth + 1, places.get(nested.name))
+                for nested in proto.nested_type
+                if nested.name not in hidden
             ),
-            tuple(self.enum(one) for one in proto.enum_type),
+            tuple(self.enum(enum) for enum in proto.enum_type),
             self.extends(proto.extension, proto.nested_type),
             tuple(
                 ExtensionsStatement(
-                    (NumberRange(one.start, one.end - 1),), read_options(one.options), next(self.places)
+                    (NumberRange(extension_range.start, extension_range.end - 1),),
+                    read_options(extension_range.options),
+                    next(self.places),
                 )
-                for one in proto.extension_range
+                for extension_range in proto.extension_range
             ),
-            build_reserved([NumberRange(one.start, one.end - 1) for one in proto.reserved_range], proto.reserved_name),
+            build_reserved(
+                [NumberRange(span.start, span.end - 1) for span in proto.reserved_range], proto.reserved_name
+            ),
             read_options(proto.options),
             _VISIBILITY[proto.visibility],
             "",
@@ -235,10 +239,10 @@ class _DescriptorReader:
         """An enum."""
         place = next(self.places)
         values = tuple(
-            EnumValue(check_name(one.name), one.number, read_options(one.options), "", next(self.places))
-            for one in proto.value
+            EnumValue(check_name(value.name), value.number, read_options(value.options), "", next(self.places))
+            for value in proto.value
         )
-        ranges = [NumberRange(one.start, one.end) for one in proto.reserved_range]
+        ranges = [NumberRange(span.start, span.end) for span in proto.reserved_range]
         return Enum(
             check_name(proto.name),
             values,
@@ -254,16 +258,16 @@ class _DescriptorReader:
         place = next(self.places)
         methods = tuple(
             RpcMethod(
-                check_name(one.name),
-                check_dotted_name(one.input_type),
-                check_dotted_name(one.output_type),
-                one.client_streaming,
-                one.server_streaming,
-                read_options(one.options),
+                check_name(method.name),
+                check_dotted_name(method.input_type),
+                check_dotted_name(method.output_type),
+                method.client_streaming,
+                method.server_streaming,
+                read_options(method.options),
                 "",
                 next(self.places),
             )
-            for one in proto.method
+            for method in proto.method
         )
         return RpcService(check_name(proto.name), methods, read_options(proto.options), "", place)
 

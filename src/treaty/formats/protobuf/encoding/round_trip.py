@@ -90,7 +90,8 @@ def _message(proto: DescriptorProto, full: str) -> Iterator[tuple[tuple[str, str
             "reserved names": sorted(proto.reserved_name),
             "numbers left to extensions": sorted((one.start, one.end) for one in proto.extension_range),
             "options of extension ranges": [
-                _options(one) for one in sorted(proto.extension_range, key=lambda one: one.start)
+                _options(extension_range)
+                for extension_range in sorted(proto.extension_range, key=lambda extension_range: extension_range.start)
             ],
             "options": _options(proto),
         },

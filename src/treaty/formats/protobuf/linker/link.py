@@ -133,9 +133,11 @@ class _Linker:
             if path not in files:
                 files[path] = self.parse_reference(path)
             needed = [
-                one.path
-                for one in files[path].imports
-                if one.path in self.texts and one.path not in self.done and self.known(one.path) is None
+                statement.path
+                for statement in files[path].imports
+                if statement.path in self.texts
+                and statement.path not in self.done
+                and self.known(statement.path) is None
             ]
             if not needed:
                 self.done[path] = self.link_reference(files[path], path)

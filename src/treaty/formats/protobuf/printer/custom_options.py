@@ -42,9 +42,9 @@ class CustomOptions:
         for option in sorted((self._whole(one, scope) for one in options), key=get_sort_name):
             by_name.setdefault(get_sort_name(option), []).append(option)
         return tuple(
-            ProtoOption(one.name, self._constant(one.value, scope))
+            ProtoOption(option.name, self._constant(option.value, scope))
             for same in by_name.values()
-            for one in self._one(same)
+            for option in self._one(same)
         )
 
     def _one(self, same: list[ProtoOption]) -> list[ProtoOption]:

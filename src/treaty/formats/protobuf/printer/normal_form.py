@@ -114,16 +114,16 @@ class _Normal:
 
     def _extensions(self, extensions: Iterable[ExtensionsStatement], scope: str) -> list[ExtensionsStatement]:
         split = [
-            ExtensionsStatement((part,), self._options(one.options, "extension range", scope))
-            for one in extensions
-            for part in one.ranges
+            ExtensionsStatement((part,), self._options(statement.options, "extension range", scope))
+            for statement in extensions
+            for part in statement.ranges
         ]
-        return sorted(split, key=lambda one: (one.ranges[0].start, one.ranges[0].end))
+        return sorted(split, key=lambda statement: (statement.ranges[0].start, statement.ranges[0].end))
 
     def _enum(self, enum: Enum, scope: str) -> Enum:
         values = (
-            replace(one, options=self._options(one.options, "enum entry", _join(scope, one.name)))
-            for one in enum.values
+            replace(value, options=self._options(value.options, "enum entry", _join(scope, value.name)))
+            for value in enum.values
         )
         return replace(
             enum,

@@ -127,7 +127,8 @@ def _message(out: list[str], message: Message, head: str, pad: str, edition: str
 
 def _top(message: Message) -> int:
     sets = any(
-        one.name == ("message_set_wire_format",) and one.value == IdentifierValue("true") for one in message.options
+        option.name == ("message_set_wire_format",) and option.value == IdentifierValue("true")
+        for option in message.options
     )
     return MAX_OF_SET if sets else MAX_NUMBER
 
@@ -185,8 +186,8 @@ def _extend(out: list[str], extend: ExtendStatement, pad: str, edition: str) -> 
 
 def _ranges(ranges: Iterable[NumberRange], top: int) -> str:
     return ", ".join(
-        str(one.start) if one.start == one.end else f"{one.start} to {'max' if one.end == top else one.end}"
-        for one in ranges
+        str(span.start) if span.start == span.end else f"{span.start} to {'max' if span.end == top else span.end}"
+        for span in ranges
     )
 
 

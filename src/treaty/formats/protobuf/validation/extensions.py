@@ -23,8 +23,8 @@ from treaty.formats.protobuf.validation.fields import FieldContext
 from treaty.formats.protobuf.validation.messages import KEPT, MAX_IN_SET, is_enabled
 
 _OPTIONS = frozenset(
-    f"google.protobuf.{one}Options"
-    for one in ("File", "Message", "Field", "Oneof", "ExtensionRange", "Enum", "EnumValue", "Service", "Method")
+    f"google.protobuf.{kind}Options"
+    for kind in ("File", "Message", "Field", "Oneof", "ExtensionRange", "Enum", "EnumValue", "Service", "Method")
 )
 """What proto3 may extend."""
 _FULL = re.compile(r"(?:\.\w+)+", re.ASCII)
@@ -126,7 +126,9 @@ def _text(value: Constant | None) -> str:
 def list_declarations(statement: ExtensionsStatement) -> list[dict[str, Constant]]:
     """What an extensions statement declares about single numbers."""
     return [
-        dict(one.value.members) for one in statement.options if _declares(one) and isinstance(one.value, AggregateValue)
+        dict(option.value.members)
+        for option in statement.options
+        if _declares(option) and isinstance(option.value, AggregateValue)
     ]
 
 
@@ -142,7 +144,8 @@ def check_declarations(message: Message, full: str, faults: DiagnosticList) -> N
         if not declarations:
             continue
         if any(
-            one.name == ("verification",) and one.value == IdentifierValue("UNVERIFIED") for one in statement.options
+            option.name == ("verification",) and option.value == IdentifierValue("UNVERIFIED")
+            for option in statement.options
         ):
             faults.add("DECLARATION_INVALID", full, "declarations in a range that is UNVERIFIED", statement.place)
             continue

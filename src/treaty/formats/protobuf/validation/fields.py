@@ -87,7 +87,7 @@ class FieldValidator:
                 where = "a proto3 message" if self.proto3 else "a field of implicit presence"
                 self.add("ENUM_CLOSED", field, context.full, f"the closed enum {context.type.full!r} in {where}")
         elif isinstance(context.type.node, Message) and any(
-            one.name == ("map_entry",) for one in context.type.node.options
+            option.name == ("map_entry",) for option in context.type.node.options
         ):
             self.add("MAP_BY_HAND", field, context.full, f"{context.type.full!r} is the entry of a map")
 

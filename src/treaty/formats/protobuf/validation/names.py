@@ -47,8 +47,8 @@ def get_custom_json_name(field: Field) -> str | None:
 def check_json_names(message: Message, full: str, features: Features, faults: DiagnosticList) -> None:
     """Fields that have the same name in JSON: by default, or once given names count."""
     legacy = any(
-        one.name == ("deprecated_legacy_json_field_conflicts",) and one.value == IdentifierValue("true")
-        for one in message.options
+        option.name == ("deprecated_legacy_json_field_conflicts",) and option.value == IdentifierValue("true")
+        for option in message.options
     )
     strict = features["json_format"] == "ALLOW"
     by_default = strict and not legacy

@@ -208,7 +208,9 @@ class OptionLifetimes:
         """What is wrong with using a value of an enum."""
         if id(enum) not in self.enums:
             sentences = {
-                one.name: self._list_sentences(one.options, f"{scope}.{one.name}") for one in enum.values if one.options
+                value.name: self._list_sentences(value.options, f"{scope}.{value.name}")
+                for value in enum.values
+                if value.options
             }
             self.enums[id(enum)] = enum, sentences
         return self.enums[id(enum)][1].get(name, ())
