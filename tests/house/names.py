@@ -65,25 +65,8 @@ VAGUE = frozenset(
     ]
 )
 """Pronouns and participles: a binding of such a name says nothing of its value."""
-PLAIN_ROOMS = frozenset(
-    {
-        "api",
-        "arrow",
-        "assemble",
-        "cli",
-        "client",
-        "core",
-        "formats",
-        "log",
-        "metastore",
-        "node",
-        "plan",
-        "testing",
-        "web",
-        "wire",
-    }
-)
-"""Rooms in which no binding is vague; the others wait for it."""
+SHORT_FORMS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
+"""What may bind a vague name where it fits in a line."""
 BACKTICKED = re.compile(r"(?<!`)`([A-Za-z_][A-Za-z_0-9.]*)`(?!`)")
 """A name of the code in a docstring."""
 # A refusal is an answer and needs no suffix.
@@ -266,16 +249,17 @@ def vague_functions(modules: Iterable[Module]) -> Iterator[str]:
 def vague_bindings(modules: Iterable[Module]) -> Iterator[str]:
     """A local or a parameter is named by what it is, comprehensions and lambdas of one line aside."""
     for module in modules:
-        if module.room in PLAIN_ROOMS:
-            for node in module.nodes:
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                    for line, name in _list_bindings(node):
-                        if name in VAGUE:
-                            yield f"{module.path}:{line} {name}"
+        for node in module.nodes:
+            is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            is_long = isinstance(node, SHORT_FORMS) and node.lineno != node.end_lineno
+            if is_function or is_long:
+                for line, name in _list_bindings(node):
+                    if name in VAGUE:
+                        yield f"{module.path}:{line} {name}"
 
 
 def _list_bindings(node: ast.AST) -> Iterator[tuple[int, str]]:
-    """The names that a function binds, with their lines; those of functions inside are left to these."""
+    """The names that a function, a comprehension or a lambda binds, with their lines; those of others inside are left to these."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
             yield child.lineno, child.id
@@ -283,8 +267,7 @@ def _list_bindings(node: ast.AST) -> Iterator[tuple[int, str]]:
             yield child.lineno, child.arg
         elif isinstance(child, ast.ExceptHandler) and child.name:
             yield child.lineno, child.name
-        short = isinstance(child, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda)
-        if not short and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, *SHORT_FORMS)):
             yield from _list_bindings(child)
 
 

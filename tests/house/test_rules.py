@@ -56,6 +56,27 @@ def test_an_offender_is_named(rule: rules.Rule, path: str, text: str) -> None:
     assert offenders[0].startswith(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("def f(sizes):\n    return [\n        one for one in sizes\n    ]\n", 4),
+        ("SIZES = {\n    one: 1\n    for one in range(9)\n}\n", 4),
+        ("def f(sizes):\n    return sorted(sizes, key=lambda one: (\n        one.number, one.name\n    ))\n", 3),
+        ("SIZES = [\n    [one for one in part]\n    for part, known in pairs(lambda one: one)\n]\n", 4),
+    ],
+    ids=["list", "dict of a module", "lambda", "outer one"],
+)
+def test_a_comprehension_or_lambda_of_several_lines_names_what_it_goes_through(text: str, line: int) -> None:
+    offender = module("src/treaty/spark/sizes.py", f'"""Sizes."""\n{text}')
+    short = module(
+        "src/treaty/spark/short.py", '"""Short."""\nSIZES = sorted([one for one in P], key=lambda one: -one)\n'
+    )
+
+    assert [name.rpartition(" ")[0] for name in names.vague_bindings([short, offender])] == [
+        f"src/treaty/spark/sizes.py:{line}"
+    ]
+
+
 def test_a_crowded_folder_is_named() -> None:
     crowd = [module(f"src/treaty/core/m{n}.py", '"""M."""\n') for n in range(20)]
 

@@ -137,8 +137,14 @@ def diff(*, also: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) ->
         statements = subjects.print_evolve_statements(spark, table, drift)
         suspect = () if drift.missing else list_suspect_queries(plan, table)
     changes = [
-        {"kind": one.kind, "column": ".".join(one.path), "old": one.old, "new": one.new, "sentence": str(one)}
-        for one in drift.changes
+        {
+            "kind": change.kind,
+            "column": ".".join(change.path),
+            "old": change.old,
+            "new": change.new,
+            "sentence": str(change),
+        }
+        for change in drift.changes
     ]
     if as_json:
         members = {"subject": where["subject"], "table": table.place, "format": table.format, "drift": drift.any}

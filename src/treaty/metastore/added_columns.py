@@ -82,12 +82,12 @@ def _grow_side(
     wrappers = dict(source.properties).get(f"{side.upper()}_PROTOBUF_NULLABLE_REPRESENTATION") == "WRAPPER"
     choices = SchemaChoices(subject, part.format, side, part.full_name, wrappers=wrappers)
     present = [
-        Column(one.name, read_sql_type(parse_column_type(one.type), types.get), one.nullable, one.comment)
-        for one in source.columns
-        if one.role == side
+        Column(column.name, read_sql_type(parse_column_type(column.type), types.get), column.nullable, column.comment)
+        for column in source.columns
+        if column.role == side
     ]
-    derived = schema_of_columns((*present, *(head_column(one, types) for one in own.values())), choices, latest)
-    columns = [_as_declared(one, own[one.name], side) for one in derived.columns if one.name in own]
+    derived = schema_of_columns((*present, *(head_column(column, types) for column in own.values())), choices, latest)
+    columns = [_as_declared(column, own[column.name], side) for column in derived.columns if column.name in own]
     return GrownSide(replace(part, pin=None), Register(subject, derived.draft), tuple(columns), derived.notes)
 
 

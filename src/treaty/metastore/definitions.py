@@ -277,7 +277,9 @@ def _columns(statement: CreateSourceStatement, sides: Mapping[Side, SettledSide]
     if not sides:
         return [source_column(column) for column in statement.columns]
     named = {
-        (one.role, one.name): print_column_type(one.type) for one in statement.columns if list_type_names(one.type)
+        (column.role, column.name): print_column_type(column.type)
+        for column in statement.columns
+        if list_type_names(column.type)
     }
     columns = []
     for side, settled in sides.items():

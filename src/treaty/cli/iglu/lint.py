@@ -52,14 +52,18 @@ def lint(*, paths: tuple[Path, ...], skipped: str, listing: bool, as_json: bool)
     if not paths:
         raise click.UsageError("give PATHS, or --list")
     skip = _names(skipped)
-    schemas = [one for path in paths for one in _schemas_at(path) if one.key.format == "jsonschema"]
+    schemas = [schema for path in paths for schema in _schemas_at(path) if schema.key.format == "jsonschema"]
     findings = [
-        (one, finding) for one in screen.track_progress(schemas, "looking") for finding in _check_file(one, skip)
+        (schema, finding)
+        for schema in screen.track_progress(schemas, "looking")
+        for finding in _check_file(schema, skip)
     ]
     findings += _check_families(schemas, skip)
     counts = {level: sum(finding.level == level for _, finding in findings) for level in _COLOURS}
     if as_json:
-        listed = [{"schema": str(one.key), "file": str(one.path), **finding._asdict()} for one, finding in findings]
+        listed = [
+            {"schema": str(schema.key), "file": str(schema.path), **finding._asdict()} for schema, finding in findings
+        ]
         screen.say_json(
             {"schemas": len(schemas), **{level.lower(): many for level, many in counts.items()}, "findings": listed}
         )

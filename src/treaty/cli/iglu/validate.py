@@ -85,8 +85,8 @@ class ReasonCounts:
     def add(self, result: ValidationResult) -> None:
         """Count the reasons of one value. A reason beyond `REASONS` counts by its code alone."""
         fits = {
-            one if one in self.counts or len(self.counts) < REASONS else InvalidityReason(one.code)
-            for one in find_reasons(result)
+            reason if reason in self.counts or len(self.counts) < REASONS else InvalidityReason(reason.code)
+            for reason in find_reasons(result)
         }
         self.counts.update(fits)
 
@@ -97,8 +97,8 @@ class ReasonCounts:
     def to_members(self) -> list[dict[str, Any]]:
         """The counts as members of JSON objects."""
         return [
-            {"code": one.code, "keyword": one.keyword or None, "schema": one.schema or None, "values": count}
-            for one, count in self.sort()
+            {"code": reason.code, "keyword": reason.keyword or None, "schema": reason.schema or None, "values": count}
+            for reason, count in self.sort()
         ]
 
 

@@ -71,14 +71,19 @@ def _preview_members(topic_preview: "PipelinePreview") -> dict[str, Any]:
         "creates": topic_preview.new,
         "reader": plan.reader_name if plan else None,
         "format": plan.format if plan else None,
-        "ids": [{"id": each.schema_id, "subject": each.subject, "version": each.version} for each in plan.writers]
+        "ids": [
+            {"id": writer.schema_id, "subject": writer.subject, "version": writer.version} for writer in plan.writers
+        ]
         if plan
         else [],
         "columns": [{"name": name, "type": kind} for name, kind in columns],
         "changes": [
-            {"kind": each.kind, "column": each.path, "old": each.old, "new": each.new} for each in topic_preview.grows
+            {"kind": change.kind, "column": change.path, "old": change.old, "new": change.new}
+            for change in topic_preview.grows
         ],
-        "bad_ids": [{"id": each.schema_id, "code": each.code, "message": each.message} for each in plan.rejected]
+        "bad_ids": [
+            {"id": rejected.schema_id, "code": rejected.code, "message": rejected.message} for rejected in plan.rejected
+        ]
         if plan
         else [],
         "refused": list(topic_preview.refused),
@@ -153,20 +158,26 @@ def _status_members(name: str, pipeline_status: "PipelineStatus") -> dict[str, A
         "lag": pipeline_status.lag,
         "no_lag": pipeline_status.no_lag or None,
         "still_bad": [
-            {"topic": one.topic, "code": one.code, "id": one.schema_id, "rows": one.rows, "message": one.message}
-            for one in pipeline_status.bad
+            {
+                "topic": count.topic,
+                "code": count.code,
+                "id": count.schema_id,
+                "rows": count.rows,
+                "message": count.message,
+            }
+            for count in pipeline_status.bad
         ],
         "plans": [
             {
                 "topic": topic,
                 "since_batch": batch,
-                "subject": made.subject,
-                "ids": [one.schema_id for one in made.writers],
-                "bad_ids": [one.schema_id for one in made.rejected],
+                "subject": route_plan.subject,
+                "ids": [writer.schema_id for writer in route_plan.writers],
+                "bad_ids": [rejected.schema_id for rejected in route_plan.rejected],
             }
-            for topic, batch, made in pipeline_status.plans
+            for topic, batch, route_plan in pipeline_status.plans
         ],
-        "suspect_rows": [asdict(each) for each in pipeline_status.suspect],
+        "suspect_rows": [asdict(rows) for rows in pipeline_status.suspect],
     }
 
 

@@ -85,8 +85,8 @@ def _parse_bytes(text: str, what: str) -> bytes:
 
 def _explanation_members(explained: RecordExplanation) -> dict[str, object]:
     steps = [
-        {"offset": one.offset, "bytes": one.data.hex(), "path": one.path, "what": one.what, "says": one.says}
-        for one in explained.pieces
+        {"offset": piece.offset, "bytes": piece.data.hex(), "path": piece.path, "what": piece.what, "says": piece.says}
+        for piece in explained.pieces
     ]
     written = None if explained.writer_schema is None else connection.answer_members(explained.writer_schema)
     return {"fine": not explained.problem, "wrong": explained.problem, "schema": written, "steps": steps}

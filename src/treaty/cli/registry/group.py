@@ -45,10 +45,11 @@ def list_(context: str, *, registry: str, as_json: bool) -> None:
     with connection.open_registry(registry) as client:
         groups = client.groups(context)
     if as_json:
-        screen.say_json([_group_members(one) for one in groups])
+        screen.say_json([_group_members(group) for group in groups])
         return
     rows = [
-        (one.format, one.types, format_level(one.level), _format_ordinal(one.latest), one.subject) for one in groups
+        (group.format, group.types, format_level(group.level), _format_ordinal(group.latest), group.subject)
+        for group in groups
     ]
     screen.say_rows(("format", "types", "level", "latest ordinal", "group"), rows)
 

@@ -241,11 +241,16 @@ def list_(prefix: str, *, latest: bool, deleted: bool, limit: int | None, regist
     with connection.open_registry(registry) as client:
         versions = _list_all(client, prefix, "all" if deleted else "live", latest=latest, limit=limit)
     if as_json:
-        screen.say_json([connection.answer_members(one) for one in versions])
+        screen.say_json([connection.answer_members(version) for version in versions])
         return
     rows = [
-        (str(one.schema_id), one.format, str(one.number), one.subject + (" (deleted)" if one.deleted else ""))
-        for one in versions
+        (
+            str(version.schema_id),
+            version.format,
+            str(version.number),
+            version.subject + (" (deleted)" if version.deleted else ""),
+        )
+        for version in versions
     ]
     screen.say_rows(("id", "format", "version", "subject"), rows)
 

@@ -45,12 +45,12 @@ def command(*, words: tuple[str, ...], limit: int, after: str, registry: str, as
 
 def _say_results(results: SearchResults) -> None:
     rows = [
-        (one.name, str(one.number or ""), one.format or one.kind.upper(), ", ".join(one.fields)) for one in results.hits
+        (hit.name, str(hit.number or ""), hit.format or hit.kind.upper(), ", ".join(hit.fields)) for hit in results.hits
     ]
     if rows:
         screen.say_rows(("name", "version", "format", "fields"), rows)
     count = f"more than {results.count:,}" if results.more else f"{results.count:,}"
-    facets = ", ".join(f"{one.value} {one.count:,}" for one in results.facets if one.facet == "format")
+    facets = ", ".join(f"{facet.value} {facet.count:,}" for facet in results.facets if facet.facet == "format")
     screen.say(f"{count} found{f': {facets}' if facets else ''}")
     if results.last:
         screen.say(f"the next page: --after {results.last}")

@@ -76,8 +76,8 @@ class CheckResult:
                     "file": old.path,
                     "faults": [screen.as_json(fault) for fault in screen.locate_diagnostics(old.text, step.faults)],
                     "reasons": [
-                        {**asdict(reason), "line": found.line, "column": found.column}
-                        for reason, found in zip(reasons, self._locate(old, reasons), strict=True)
+                        {**asdict(reason), "line": position.line, "column": position.column}
+                        for reason, position in zip(reasons, self._locate(old, reasons), strict=True)
                     ],
                 }
                 for old, step, reasons in earlier

@@ -54,9 +54,9 @@ class LintSelection:
         """Return the chosen lints of a format, in its order."""
         chosen = {*self.rules, *self.by_format.get(format_, ())}
         return [
-            one
-            for one in available
-            if ALL in chosen or one in chosen or (RECOMMENDED in chosen and is_recommended(one))
+            rule
+            for rule in available
+            if ALL in chosen or rule in chosen or (RECOMMENDED in chosen and is_recommended(rule))
         ]
 
     def ignores(self, path: str) -> bool:

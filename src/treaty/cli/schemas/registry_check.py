@@ -87,13 +87,13 @@ def check_staged(files: Sequence[str], options: RegistryCheckOptions, output: Ou
             f"several files are staged, and all would be {options.subject}; write --subject '{NAME}-value'"
         )
     staged_options = [
-        replace(options, file=one.path, source=one, subject=options.subject.replace(NAME, _name_of(one.path)))
-        for one in staged
+        replace(options, file=source.path, source=source, subject=options.subject.replace(NAME, _name_of(source.path)))
+        for source in staged
     ]
     results = _ask_all(options.registry, staged_options) if staged_options else []
     code = max((result.code for _, result in results), default=0)
     if output.is_json:
-        screen.say_json({"fits": code == 0, "files": [_result_members(result, one) for one, result in results]})
+        screen.say_json({"fits": code == 0, "files": [_result_members(result, source) for source, result in results]})
         return code
     for checked_options, result in results:
         _print_result(result, checked_options, output)
@@ -227,13 +227,13 @@ def _result_members(result: RegistryCheckResult, options: RegistryCheckOptions) 
         "new_subject": result.new_subject,
         "format": result.draft.format,
         "config": _config_members(result),
-        "references": [asdict(one) for one in result.draft.references],
+        "references": [asdict(reference) for reference in result.draft.references],
         "faults": [screen.as_json(fault) for fault in result.faults],
         "note": result.note,
         "messages": list(checked.messages) if result.checked else [result.refused],
         "findings": [
-            {**asdict(one), "sentence": found.sentence, "line": found.line, "column": found.column}
-            for one, found in zip(checked.findings, _locate(result, options.file), strict=False)
+            {**asdict(finding), "sentence": position.sentence, "line": position.line, "column": position.column}
+            for finding, position in zip(checked.findings, _locate(result, options.file), strict=False)
         ],
     }
 

@@ -94,7 +94,12 @@ def _say_comparison(compared: SchemasCompared, options: RegistryDiffOptions) -> 
 
 def _say_change(change: ChangeResult) -> None:
     rows = [
-        (one.level, describe_findings(one.findings), str(one.against) if one.against else "") for one in change.levels
+        (
+            change_level.level,
+            describe_findings(change_level.findings),
+            str(change_level.against) if change_level.against else "",
+        )
+        for change_level in change.levels
     ]
     screen.say_rows(("level", "result", "against version"), rows)
     word = "passes" if change.compatible else "would be refused"

@@ -112,8 +112,8 @@ def print_findings(findings: Iterable[LocatedFinding], output: OutputOptions) ->
 def locate_diagnostics(file: str, text: str, faults: Iterable[Diagnostic]) -> list[LocatedFinding]:
     """Return the faults of a text as findings, with their positions."""
     return [
-        LocatedFinding(file, one.rule, _describe(one), one.line, one.column)
-        for one in screen.locate_diagnostics(text, faults)
+        LocatedFinding(file, fault.rule, _describe(fault), fault.line, fault.column)
+        for fault in screen.locate_diagnostics(text, faults)
     ]
 
 
@@ -130,18 +130,20 @@ def locate_reasons(
     return [
         LocatedFinding(
             file,
-            one.rule,
-            f"{one.sentence} (after {after})" if after else one.sentence,
-            *find_position(format_name, one.path, new, old, reader="new" if one.direction == "backward" else "old"),
+            reason.rule,
+            f"{reason.sentence} (after {after})" if after else reason.sentence,
+            *find_position(
+                format_name, reason.path, new, old, reader="new" if reason.direction == "backward" else "old"
+            ),
             {
-                "path": one.path or "/",
-                "old": one.old,
-                "new": one.new,
-                "when": screen.DIRECTIONS[one.direction],
-                "remedy": one.remedy,
+                "path": reason.path or "/",
+                "old": reason.old,
+                "new": reason.new,
+                "when": screen.DIRECTIONS[reason.direction],
+                "remedy": reason.remedy,
             },
         )
-        for one in reasons
+        for reason in reasons
     ]
 
 
@@ -157,14 +159,20 @@ def locate_registry_findings(
     return [
         LocatedFinding(
             file,
-            one.rule,
-            one.message(reader=reader or "reading", writer=writer or "writing"),
-            *(find_position(format_name, one.path, text, old, reader=reader) if text else UNKNOWN),
-            {"path": one.path or "/", "old": one.writer, "new": one.reader, "detail": one.detail, "remedy": one.remedy}
+            finding.rule,
+            finding.message(reader=reader or "reading", writer=writer or "writing"),
+            *(find_position(format_name, finding.path, text, old, reader=reader) if text else UNKNOWN),
+            {
+                "path": finding.path or "/",
+                "old": finding.writer,
+                "new": finding.reader,
+                "detail": finding.detail,
+                "remedy": finding.remedy,
+            }
             if reader != "old"
-            else {"path": one.path or "/", "old": one.reader, "new": one.writer, "remedy": one.remedy},
+            else {"path": finding.path or "/", "old": finding.reader, "new": finding.writer, "remedy": finding.remedy},
         )
-        for one in read_findings
+        for finding in read_findings
     ]
 
 

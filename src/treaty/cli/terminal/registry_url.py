@@ -105,9 +105,9 @@ def read_settings(url: str, environment: Mapping[str, str]) -> ClientSettings | 
 def hide_credentials(url: str) -> str:
     """Return a URL without user and password, for messages."""
     return ",".join(
-        f"{scheme}://{rest.rpartition('@')[2]}" if slashes and "@" in rest else one
-        for one in url.split(",")
-        for scheme, slashes, rest in [one.partition("://")]
+        f"{scheme}://{rest.rpartition('@')[2]}" if slashes and "@" in rest else address
+        for address in url.split(",")
+        for scheme, slashes, rest in [address.partition("://")]
     )
 
 

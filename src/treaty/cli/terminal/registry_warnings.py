@@ -88,8 +88,8 @@ def find_warnings(answer: object) -> list[RegistryWarning]:
         case _:
             return []
     return [
-        RegistryWarning(name, one.rule, one.message(reader=NEW, writer=EARLIER), one.path, one.remedy)
-        for one in warnings
+        RegistryWarning(name, warning.rule, warning.message(reader=NEW, writer=EARLIER), warning.path, warning.remedy)
+        for warning in warnings
     ]
 
 
@@ -106,9 +106,9 @@ def read_warnings(schema: str, body: Any) -> list[RegistryWarning]:
     own = body.get("treaty") if isinstance(body, dict) else None
     listed = own.get("warnings") if isinstance(own, dict) else None
     return [
-        RegistryWarning(schema, *(str(one.get(name, "")) for name in ("rule", "message", "path", "allowed")))
-        for one in (listed if isinstance(listed, list) else ())
-        if isinstance(one, dict)
+        RegistryWarning(schema, *(str(entry.get(name, "")) for name in ("rule", "message", "path", "allowed")))
+        for entry in (listed if isinstance(listed, list) else ())
+        if isinstance(entry, dict)
     ]
 
 

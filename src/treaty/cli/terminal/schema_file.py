@@ -66,7 +66,8 @@ def load_schemas(paths: Sequence[str], format_: str | None, references: Referenc
     parser = FormatEngine(formats)
     refuse_second_stdin([*paths, *(path for _, path in references.named)])
     return [
-        _parse_schema(parser, one, references.resolve(one, formats)) for one in read_sources(paths, format_, formats)
+        _parse_schema(parser, source, references.resolve(source, formats))
+        for source in read_sources(paths, format_, formats)
     ]
 
 

@@ -95,10 +95,11 @@ def locate_diagnostics(text: str, faults: Iterable[Diagnostic]) -> tuple[Diagnos
     listed = tuple(faults)
     unknown = {one.path for one in listed if one.path and not one.line}
     if not unknown or text.lstrip()[:1] not in {"{", "["}:
-        return tuple(one if one.line or one.path else replace(one, line=1, column=1) for one in listed)
+        return tuple(fault if fault.line or fault.path else replace(fault, line=1, column=1) for fault in listed)
     places = find_positions(text, {*unknown, ""})
     return tuple(
-        one if one.line else replace(one, line=places[one.path][0], column=places[one.path][1]) for one in listed
+        fault if fault.line else replace(fault, line=places[fault.path][0], column=places[fault.path][1])
+        for fault in listed
     )
 
 

@@ -188,17 +188,17 @@ def _apply_folder(folder: str, registry: str, output: OutputOptions, *, dry_run:
 def _result_members(result: ApplyResult, folder: str, *, dry_run: bool) -> dict[str, object]:
     changes = [
         {
-            "subject": str(one.desired.subject),
-            "file": one.desired.path,
-            "change": one.kind,
-            "version": one.number or None,
-            "settings": [{"member": name, "old": old, "new": new} for name, old, new in one.settings],
-            "why": one.why,
-            "findings": [finding.to_members() for finding in _locate(one, folder)],
+            "subject": str(change.desired.subject),
+            "file": change.desired.path,
+            "change": change.kind,
+            "version": change.number or None,
+            "settings": [{"member": name, "old": old, "new": new} for name, old, new in change.settings],
+            "why": change.why,
+            "findings": [finding.to_members() for finding in _locate(change, folder)],
         }
-        for one in result.changes
+        for change in result.changes
     ]
-    problems = [{"file": one.where, "what": one.what, "why": one.why} for one in result.problems]
+    problems = [{"file": problem.where, "what": problem.what, "why": problem.why} for problem in result.problems]
     return {"dry_run": dry_run, "fine": result.fine, "changes": changes, "problems": problems}
 
 

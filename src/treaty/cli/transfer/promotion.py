@@ -87,16 +87,20 @@ def _promotion_members(result: PromotionResult, *, dry_run: bool) -> dict[str, o
     steps = [
         {
             "from": {"subject": step.source.subject, "version": step.source.number},
-            "to": {"subject": str(step.target), "version": one.version.number, "id": one.version.schema_id},
-            "created": one.created,
+            "to": {
+                "subject": str(step.target),
+                "version": registered.version.number,
+                "id": registered.version.schema_id,
+            },
+            "created": registered.created,
         }
-        for step, one in result.steps
+        for step, registered in result.steps
     ]
     return {
         "dry_run": dry_run,
         "steps": steps,
-        "problems": [asdict(one) for one in result.problems],
-        "findings": [one.to_members() for one in _locate(result)],
+        "problems": [asdict(problem) for problem in result.problems],
+        "findings": [finding.to_members() for finding in _locate(result)],
     }
 
 

@@ -235,7 +235,8 @@ class GroupDeserializer:
             checked = self._registry.ask(CheckReading(self._subject, group_type.draft)).answer
             if not checked.compatible:
                 sentences = [
-                    f"{each.message(reader='own', writer='found')} (at {each.path})" for each in checked.findings
+                    f"{finding.message(reader='own', writer='found')} (at {finding.path})"
+                    for finding in checked.findings
                 ]
                 reasons = "; ".join((*sentences, *checked.messages))
                 raise UnreadableGroupError(

@@ -64,8 +64,8 @@ def read_resolver_config(source: str | bytes | Mapping[str, Any], *, folder: Pat
     if ttl is not None:
         ttl = _integer(ttl, "data.cacheTtl", 1 if addition < _NEWEST else 0)
     registries = tuple(
-        _read_registry(one, f"data.repositories[{at}]", addition, folder)
-        for at, one in enumerate(_array(data["repositories"], "data.repositories", "an array of registries"))
+        _read_registry(repository, f"data.repositories[{at}]", addition, folder)
+        for at, repository in enumerate(_array(data["repositories"], "data.repositories", "an array of registries"))
     )
     refuse_equal_names(registries)
     return ResolverConfig(size, ttl, registries)
@@ -100,8 +100,8 @@ def _read_registry(value: Any, path: str, addition: int, folder: Path | None) ->
     name = _text(members["name"], f"{path}.name")
     priority = _integer(members["priority"], f"{path}.priority", None)
     prefixes = tuple(
-        _text(one, f"{path}.vendorPrefixes[{at}]")
-        for at, one in enumerate(_array(members["vendorPrefixes"], f"{path}.vendorPrefixes", "an array of texts"))
+        _text(prefix, f"{path}.vendorPrefixes[{at}]")
+        for at, prefix in enumerate(_array(members["vendorPrefixes"], f"{path}.vendorPrefixes", "an array of texts"))
     )
     connection = _members(members["connection"], f"{path}.connection", set(), {"embedded", "http"})
     if len(connection) != 1:

@@ -165,9 +165,9 @@ def _traverse(
 def _error(state: ResolverState, lookup: CachedLookup, stored: int, failures: Failures) -> ResolutionError:
     expires = None if state.ttl is None else stored + state.ttl
     nexts = {
-        one.name: state.algorithm.next_attempt(one, failures[one.name], expires)
-        for one in state.registries
-        if one.name in failures
+        registry.name: state.algorithm.next_attempt(registry, failures[registry.name], expires)
+        for registry in state.registries
+        if registry.name in failures
     }
     return make_error(lookup.subject, failures, nexts, is_missing=_all_missing(state, failures))
 

@@ -57,11 +57,16 @@ class ValidationResult:
         members: dict[str, Any] = {"error": "ValidationError"}
         if self.violations:
             members["dataReports"] = [
-                {"message": one.message, "path": one.path, "keyword": one.keyword, "targets": list(one.targets)}
-                for one in self.violations
+                {
+                    "message": violation.message,
+                    "path": violation.path,
+                    "keyword": violation.keyword,
+                    "targets": list(violation.targets),
+                }
+                for violation in self.violations
             ]
         else:
-            members["schemaIssues"] = [{"path": one.path, "message": one.message} for one in self.issues]
+            members["schemaIssues"] = [{"path": issue.path, "message": issue.message} for issue in self.issues]
         return members if self.superseded_by is None else {**members, "supersededBy": str(self.superseded_by)}
 
 
@@ -72,11 +77,11 @@ def read_client_error(value: Any) -> ValidationResult:
             version = SchemaVer.parse(value["supersededBy"]) if "supersededBy" in value else None
             if "dataReports" in value:
                 reports = tuple(
-                    DataViolation(one["message"], one["path"], one["keyword"], tuple(one["targets"]))
-                    for one in value["dataReports"]
+                    DataViolation(report["message"], report["path"], report["keyword"], tuple(report["targets"]))
+                    for report in value["dataReports"]
                 )
                 return ValidationResult("invalid_data", superseded_by=version, violations=reports)
-            issues = tuple(SchemaIssue(one["path"], one["message"]) for one in value["schemaIssues"])
+            issues = tuple(SchemaIssue(issue["path"], issue["message"]) for issue in value["schemaIssues"])
             return ValidationResult("invalid_schema", superseded_by=version, issues=issues)
         except (KeyError, TypeError) as error:
             raise ValueError(f"no JSON form of a ValidationError: {error!r}") from None

@@ -149,12 +149,12 @@ def _json_value(value: Any, *, keep_nulls: bool) -> Any:
     match value:
         case Mapping():
             return {
-                str(name): _json_value(one, keep_nulls=keep_nulls)
-                for name, one in value.items()
-                if keep_nulls or one is not None
+                str(name): _json_value(member, keep_nulls=keep_nulls)
+                for name, member in value.items()
+                if keep_nulls or member is not None
             }
         case list():
-            return [_json_value(one, keep_nulls=keep_nulls) for one in value]
+            return [_json_value(item, keep_nulls=keep_nulls) for item in value]
         case bytes():
             return base64.b64encode(value).decode()
         case datetime():

@@ -47,14 +47,17 @@ def finish_groups(plan: GroupPlan) -> tuple[Iterator[Named], ...]:
     """Hidden versions, former texts of versions, what supersedes what, codecs, encodings of versions, and last the numbers that
     are used up: each needs the ones before.
     """
-    hidden = (_name_request(one, import_of(one)) for one in plan.hidden if one.revision_of < 0)
-    former = (_name_request(one, import_of(one)) for one in plan.hidden if one.revision_of >= 0)
+    hidden = (_name_request(version, import_of(version)) for version in plan.hidden if version.revision_of < 0)
+    former = (_name_request(version, import_of(version)) for version in plan.hidden if version.revision_of >= 0)
     superseded = (
-        _name_request(one, replace(import_of(one), superseded_by=one.superseded_by)) for one in plan.superseded
+        _name_request(version, replace(import_of(version), superseded_by=version.superseded_by))
+        for version in plan.superseded
     )
     codecs = ((f"codec {codec.name} of {subject}", AddCodec(subject, codec)) for subject, codec in plan.codecs)
-    encodings = ((f"encoding {one.encoding_id} of {one.subject}", one) for one in plan.encodings)
-    raised = ((f"numbers of {one.subject}", _import_subject(one, one.highest)) for one in plan.raised)
+    encodings = ((f"encoding {encoding.encoding_id} of {encoding.subject}", encoding) for encoding in plan.encodings)
+    raised = (
+        (f"numbers of {exported.subject}", _import_subject(exported, exported.highest)) for exported in plan.raised
+    )
     return hidden, former, superseded, codecs, encodings, raised
 
 

@@ -132,16 +132,18 @@ def _find_conflicts(
     source: RegistryImage, target: RegistryImage, existing: dict[Place, VersionFound]
 ) -> dict[Place, str]:
     """Versions that can't be written, and why; those that refer to them too."""
-    ids = {_id_of(one): one for one in target.versions}
+    ids = {_id_of(version): version for version in target.versions}
     sameness = SchemaEquality(source, target)
-    conflicting = {
-        (one.subject, one.number): why
-        for one in source.versions
-        if (why := _conflict(one, existing.get((one.subject, one.number)), ids.get(_id_of(one)), sameness))
-    }
+    conflicting: dict[Place, str] = {}
+    for version in source.versions:
+        place = (version.subject, version.number)
+        if why := _conflict(version, existing.get(place), ids.get(_id_of(version)), sameness):
+            conflicting[place] = why
     if not target.exact:
-        conflicting |= {(one.subject, one.number): NO_IDS for one in source.versions if one.schema_id == UNGIVEN}
-    _spread(conflicting, [one for one in source.versions if (one.subject, one.number) not in existing])
+        conflicting |= {
+            (version.subject, version.number): NO_IDS for version in source.versions if version.schema_id == UNGIVEN
+        }
+    _spread(conflicting, [version for version in source.versions if (version.subject, version.number) not in existing])
     return conflicting
 
 

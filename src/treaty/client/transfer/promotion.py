@@ -91,9 +91,11 @@ def promotion(
         target = Subject(to_context, subject_of(version.subject).name)
         if version.subject in labelled:
             superseded_versions = (
-                each for at, each in exported.items() if at in collected and _is_superseded_by(each, exported_version)
+                candidate
+                for at, candidate in exported.items()
+                if at in collected and _is_superseded_by(candidate, exported_version)
             )
-            superseded = tuple(_label_of(each) for each in superseded_versions)
+            superseded = tuple(_label_of(superseded_version) for superseded_version in superseded_versions)
             steps.append(
                 PromotedVersion(
                     exported_version.version, target, exported_version.names, _label_of(exported_version), superseded

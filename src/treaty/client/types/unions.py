@@ -213,8 +213,8 @@ def _json_union(
     real = next((take for _, name, take in tests if name == "float"), None)
     order = sorted(range(len(shapes)), key=lambda at: _last(shapes[at]))
     property_names = [
-        frozenset(part.name for part in records[one.name].parts) if isinstance(one, RecordUse) else None
-        for one in shapes
+        frozenset(part.name for part in records[shape.name].parts) if isinstance(shape, RecordUse) else None
+        for shape in shapes
     ]
 
     def take(value: Any) -> Any:

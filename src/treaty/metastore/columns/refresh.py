@@ -91,13 +91,14 @@ class RefreshEffect:
     @property
     def refused(self) -> tuple[ColumnEffect, ...]:
         """The effects for which the refresh is refused."""
-        return tuple(one for one in self.effects if one.is_refused)
+        return tuple(effect for effect in self.effects if effect.is_refused)
 
     @property
     def rows(self) -> tuple[tuple[str, str, str, str, str, bool], ...]:
         """A row for each effect: kind, path, old, new, the readers' names with commas between, whether it is refused."""
         return tuple(
-            (one.kind, one.path, one.old, one.new, ", ".join(_names(one.reads)), one.is_refused) for one in self.effects
+            (effect.kind, effect.path, effect.old, effect.new, ", ".join(_names(effect.reads)), effect.is_refused)
+            for effect in self.effects
         )
 
     def explain(self) -> str:

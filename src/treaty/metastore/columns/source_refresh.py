@@ -116,10 +116,10 @@ def plan_refresh(name: str) -> Exchange[SourceRefresh]:
 def _refresh_side(
     side: Side, part: SourcePart | None, columns: Iterable[SourceColumn], types: Mapping[str, SqlType]
 ) -> Exchange[_RefreshedSide]:
-    side_columns = [one for one in columns if one.role == side]
+    side_columns = [column for column in columns if column.role == side]
     old = tuple(
-        Column(one.name, read_sql_type(parse_column_type(one.type), types.get), one.nullable, one.comment)
-        for one in side_columns
+        Column(column.name, read_sql_type(parse_column_type(column.type), types.get), column.nullable, column.comment)
+        for column in side_columns
     )
     if part is None or part.pin is None:
         return _RefreshedSide(old, old)

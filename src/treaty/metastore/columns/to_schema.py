@@ -140,8 +140,8 @@ def _find_held(columns: Sequence[Column], choices: SchemaChoices, latest: Pinned
         return None
     if decoded.whole and choices.wrapped:
         return None
-    same = {one.name: print_bare_type(one.type) for one in decoded} == {
-        one.name: print_bare_type(one.type) for one in columns
+    same = {column.name: print_bare_type(column.type) for column in decoded} == {
+        column.name: print_bare_type(column.type) for column in columns
     }
     return draft if same and len(columns) == len(decoded.columns) else None
 

@@ -80,8 +80,8 @@ def _row(
 ) -> tuple[Cell, ...]:
     ids = [str(part.pin.schema_id) for part in (key, value) if part is not None and part.pin is not None]
     reads = [
-        f"{_name_of(one)} ({', '.join(str(pin.schema_id) for pin in (one.key, one.value) if pin is not None) or 'no schema'})"
-        for one in query.plan.reads
+        f"{_name_of(read)} ({', '.join(str(pin.schema_id) for pin in (read.key, read.value) if pin is not None) or 'no schema'})"
+        for read in query.plan.reads
     ]
     start = query.start or "FIRST"
     return (

@@ -23,13 +23,16 @@ def list_sources(kind: str = "", *, queries: bool = False) -> Exchange[tuple[Sou
 def list_upstreams() -> Exchange[tuple[tuple[str, str, Dependent], ...]]:
     """Return who needs what, as far as the caller may see it: name and kind of the user, and what it needs."""
     request = ListSources(upstreams=True)
-    edges = [(one.needs, "SOURCE", one) for one in (yield from _all_pages(request, lambda page: page.upstreams))]
+    edges = [
+        (dependent.needs, "SOURCE", dependent)
+        for dependent in (yield from _all_pages(request, lambda page: page.upstreams))
+    ]
     types = yield from list_types()
-    names = {key_of_name(one.name): one.name for one in types}
+    names = {key_of_name(type_.name): type_.name for type_ in types}
     edges += [
-        (one.name, "TYPE", Dependent("TYPE", names.get(used, used), one.name, "refuses"))
-        for one in types
-        for used in one.types
+        (type_.name, "TYPE", Dependent("TYPE", names.get(used, used), type_.name, "refuses"))
+        for type_ in types
+        for used in type_.types
     ]
     return tuple(edges)
 

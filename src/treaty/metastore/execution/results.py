@@ -144,6 +144,15 @@ def diagnostic_bodies(error: RegistryError) -> list[DiagnosticBody]:
     if not isinstance(error, InvalidStatementError | MissingTypesError):
         return []
     return [
-        DiagnosticBody(one.code, one.message, one.start, one.end, one.line, one.column, list(one.expected), one.hint)
-        for one in error.diagnostics
+        DiagnosticBody(
+            diagnostic.code,
+            diagnostic.message,
+            diagnostic.start,
+            diagnostic.end,
+            diagnostic.line,
+            diagnostic.column,
+            list(diagnostic.expected),
+            diagnostic.hint,
+        )
+        for diagnostic in error.diagnostics
     ]

@@ -139,8 +139,8 @@ def list_read_names(body: str) -> Iterator[str]:
     levels = [[False, False]]  # of each open parenthesis: whether FROM is being read, and whether a name is expected
     tokens = split_tokens(body) if body else []
     own = {
-        key_of_name(_read_name_token(one))
-        for one, after, sign in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        key_of_name(_read_name_token(token))
+        for token, after, sign in zip(tokens, tokens[1:], tokens[2:], strict=False)
         if after.keyword == "AS" and sign.text == "("
     }
     for token, after in pairwise(tokens):

@@ -80,12 +80,12 @@ async def find_users(
     if not is_whole:
         ids = {version.schema_id for version in going}
         sources = [
-            one
-            for one in sources
-            if any(part and part.pin and part.pin.schema_id in ids for part in (one.key, one.value))
+            source
+            for source in sources
+            if any(part and part.pin and part.pin.schema_id in ids for part in (source.key, source.value))
         ]
     listed = await request.ask_or_none(ListAssociations(OfSubject(subject), limit=ROWS), Refusal) if is_whole else None
-    topics = tuple(one.resource.name for one in listed.associations) if listed else ()
+    topics = tuple(association.resource.name for association in listed.associations) if listed else ()
     return DeletionUsers(tuple(sorted(versions)[:ROWS]), len(hidden), tuple(sources[:ROWS]), topics)
 
 

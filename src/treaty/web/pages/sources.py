@@ -142,11 +142,13 @@ async def show_source(request: PageRequest) -> WebPage:
         ],
         "states": await find_states(request, source),
         "bad_rows": [
-            one.name
-            for one in (dependents.dependents if dependents else ())
-            if (one.effect, one.depth) == ("goes along", 1)
+            dependent.name
+            for dependent in (dependents.dependents if dependents else ())
+            if (dependent.effect, dependent.depth) == ("goes along", 1)
         ],
-        "revisions": [(one, show_text("SQL", one.plan.body, mark_all_unseen)) for one in list_revisions(source)],
+        "revisions": [
+            (revision, show_text("SQL", revision.plan.body, mark_all_unseen)) for revision in list_revisions(source)
+        ],
         "column_readers": await find_column_readers(request, [described]),
         "may_pause": request.viewer.may_source("pause", key_of_name(source.name)),
     }

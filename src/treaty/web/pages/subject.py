@@ -130,9 +130,9 @@ async def own_config(request: PageRequest, scope: Scope) -> Config:
     """Return what is stored at a scope, without the defaults with which it is shown elsewhere."""
     listed = await request.ask_or_none(ListSettings(Subject(scope.context, scope.name or ""), limit=1), Refusal)
     own = (
-        one.config
-        for one in (listed.settings if listed else ())
-        if (one.context, one.name) == (scope.context, scope.name)
+        setting.config
+        for setting in (listed.settings if listed else ())
+        if (setting.context, setting.name) == (scope.context, scope.name)
     )
     return next(own, None) or Config()
 
@@ -157,9 +157,9 @@ async def list_pinned_sources(request: PageRequest, subject: Subject) -> list[So
     """Return the sources whose keys or values are read and written with a version of a subject."""
     answer = await request.ask_or_none(ListSources(limit=SOURCES), Refusal)
     return [
-        one
-        for one in (answer.sources if answer else ())
-        if any(pin_place(part) == subject for part in (one.key, one.value))
+        source
+        for source in (answer.sources if answer else ())
+        if any(pin_place(part) == subject for part in (source.key, source.value))
     ]
 
 

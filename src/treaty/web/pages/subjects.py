@@ -111,7 +111,7 @@ async def show_subjects(request: PageRequest) -> WebPage | PageMoved:
     members = {name: request.raw(name) for name in ("context", "q", "format", "tag", "origin", "state")}
     values = {
         "rows": [
-            {"version": one, "context": subject_of(one.subject).context, "tags": tags_of(one)[:5]} for one in rows
+            {"version": row, "context": subject_of(row.subject).context, "tags": tags_of(row)[:5]} for row in rows
         ],
         "next_page": link_to("subjects", **members, after=last[0]) if last else "",
         "first_page": link_to("subjects", **members) if after else "",

@@ -61,7 +61,8 @@ async def register(request: PageRequest) -> WebPage | PageMoved:
     if form.get("confirmed") != "yes":
         file = f"{subject.name.rpartition('/')[2] or 'schema'}{SUFFIXES.get(draft.format, '.txt')}"
         reference_options = " ".join(
-            f"--reference {shlex.quote(f'{one.name}={one.subject}:{one.version}')}" for one in draft.references
+            f"--reference {shlex.quote(f'{reference.name}={reference.subject}:{reference.version}')}"
+            for reference in draft.references
         )
         command = f"treaty schema register {shlex.quote(str(subject))} {shlex.quote(file)} {reference_options}".rstrip()
         members = {name: form.get(name, "") for name in ("subject", "format", "text", "references")}

@@ -180,8 +180,14 @@ def _open_spark(options: ReplayOptions, *, kafka: bool) -> Iterator[Any]:
 
 def _members(source_replay: "SourceReplay") -> dict[str, Any]:
     results = [
-        {"query": one.reader, "outcome": one.outcome, "code": one.code, "rows": one.rows, "message": one.message}
-        for one in source_replay.counts
+        {
+            "query": count.reader,
+            "outcome": count.outcome,
+            "code": count.code,
+            "rows": count.rows,
+            "message": count.message,
+        }
+        for count in source_replay.counts
     ]
     good, bad = source_replay.count("good"), source_replay.count("bad")
     return {"name": source_replay.name, "replay": source_replay.number, "rows": good + bad, "good": good, "bad": bad, "left": source_replay.left, "results": results, "remedies": dict(source_replay.remedies)}  # fmt: skip

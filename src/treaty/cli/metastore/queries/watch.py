@@ -171,14 +171,14 @@ def files(*, addresses: tuple[str, ...], registry: str, as_json: bool) -> None:
         return
     rows = [
         (
-            one["name"],
-            one["kind"],
-            str(one["number"]),
-            _print_time(one["due"]),
-            "yes" if one["returns"] else "no",
-            one["folder"],
+            leftover["name"],
+            leftover["kind"],
+            str(leftover["number"]),
+            _print_time(leftover["due"]),
+            "yes" if leftover["returns"] else "no",
+            leftover["folder"],
         )
-        for one in leaving
+        for leftover in leaving
     ]
     screen.say_rows(("source", "kind", "number", "removed after", "may return", "folder"), rows)
 
@@ -214,7 +214,7 @@ def read_statuses(client: Connection, addresses: Sequence[str] = ()) -> Iterator
     """Yield what is known of each query, and of each stream of bad rows: the members of its runner's status, or those of its row where no runner answers."""
     queries, runners = read_feed(client)
     runners_asked = {address: FedRunner("", 0, "", address) for address in addresses} or {
-        one.name: one for one in runners
+        runner.name: runner for runner in runners
     }
     answers, silent = _ask_runners(runners_asked.values())
     for fed in queries:

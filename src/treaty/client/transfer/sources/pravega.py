@@ -132,9 +132,10 @@ class _NamespaceReader:
     def _ask_of_group(self, path: str) -> _GroupAnswers:
         codecs = self._read(b.CodecTypesBody, f"{path}/codecTypes").codec_types
         listed = {
-            one.version_info.id: one for one in self._read(b.SchemaVersionsBody, f"{path}/schemas/versions").schemas
+            schema.version_info.id: schema
+            for schema in self._read(b.SchemaVersionsBody, f"{path}/schemas/versions").schemas
         }
-        history = {one.version_info.id: one for one in self._read(b.GroupHistoryBody, f"{path}/history").history}
+        history = {entry.version_info.id: entry for entry in self._read(b.GroupHistoryBody, f"{path}/history").history}
         encodings = dict(self._probe(b.EncodingInfoBody, f"{path}/encodings"))
         last_known = max((*listed, *(one.version_info.id for one in encodings.values())), default=-1)
         deleted = dict(self._probe(b.SchemaInfoBody, f"{path}/schemas/schema", last_known, listed))
@@ -188,9 +189,9 @@ def _with_versions(group: GroupSource, answers: _GroupAnswers) -> GroupSource:
         time = 0 if admitted is None else max(0, admitted.timestamp)
         version = version_of(group.subject, id_, draft, type_version=number, properties=properties, time=time)
         used = (
-            (each, one.codec_type.name or NO_CODEC)
-            for each, one in answers.encodings.items()
-            if one.version_info.id == id_
+            (encoding_id, encoding.codec_type.name or NO_CODEC)
+            for encoding_id, encoding in answers.encodings.items()
+            if encoding.version_info.id == id_
         )
         live = id_ in answers.listed
         stored = replace(version, deleted=not live)
