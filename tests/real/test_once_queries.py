@@ -6,7 +6,7 @@ import pytest
 
 from tests.real.test_query_takeovers import EVENTS, Killer, Place, open_place, run_killed
 from treaty.spark.runner.once import OnceRunner, QueryReport
-from treaty.spark.runner.once_queries import EXCHANGED, RESTORED, WRITTEN, OnceEvent, find_contained
+from treaty.spark.runner.once_queries.ledger import EXCHANGED, RESTORED, WRITTEN, OnceEvent, find_contained
 
 pytestmark = pytest.mark.jvm
 place = pytest.fixture(open_place)

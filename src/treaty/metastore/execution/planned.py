@@ -68,6 +68,13 @@ def plan_create(
     return (yield from _plan(statement, request, options, CreationOptions(expected, dry_run=dry_run, assess=assess)))
 
 
+IN_TRANSACTION = (
+    "its records come into the topic in one transaction: who reads with isolation.level=read_committed finds each once; "
+    "others may find records of an attempt that was ended too, with a lower treaty-attempt"
+)
+"""What is promised of a query that is run once into a topic."""
+
+
 def plan_once(statement: OnceStatement, context: StatementContext) -> Exchange[tuple[SourceStored, tuple[str, ...]]]:
     """Let a query be run once into a source; returns the answer with notes. Raises as `create_planned` does, and `NotFound` without the source."""
     source = (yield from request_answer(DescribeSource(statement.name))).source
@@ -78,7 +85,7 @@ def plan_once(statement: OnceStatement, context: StatementContext) -> Exchange[t
     )  # fmt: skip
     creation = CreationOptions(context.expected, dry_run=context.dry_run)
     stored, _, notes = yield from _plan(statement, request, context.planning, creation)
-    return stored, notes
+    return stored, (*notes, IN_TRANSACTION) if topic else notes
 
 
 def _plan(

@@ -67,8 +67,15 @@ class KafkaSink:
         """Write the rows of a batch; of several rows with one key the last one. A row that does not fit fails the batch; one of a table
         without a key, which a compacted topic does not take, is left out and reported (`NULL_KEY`).
         """
+        self._send(self._choose(batch), number)
+
+    def make_records(self, batch: DataFrame, number: int) -> DataFrame:
+        """Return the records that `write` sends: topic, key, value and headers; the key of one that is left out is null."""
+        return self._encode_records(self._choose(batch), number)
+
+    def _choose(self, batch: DataFrame) -> DataFrame:
         rows = keep_last(batch, self.key) if self.key else batch
-        self._send(rows.select(*(print_name(one.name) for one in self.columns)), number)
+        return rows.select(*(print_name(one.name) for one in self.columns))
 
     def write_changes(self, result: DataFrame, keys: DataFrame, number: int) -> None:
         """Write the rows of a batch of changes, and a tombstone for each other one of `keys`."""

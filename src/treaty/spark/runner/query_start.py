@@ -38,7 +38,7 @@ from treaty.spark.runner.kafka_source import (
     require_topic,
 )
 from treaty.spark.runner.leftovers import LeftoverFiles
-from treaty.spark.runner.once_queries import run_once_queries
+from treaty.spark.runner.once_queries.runs import run_once_queries
 from treaty.spark.runner.query_end import OUT, NewVersionError, work_off
 from treaty.spark.runner.row_order import ORDER, propagate_order
 from treaty.spark.runner.sinks import LAKES, TableSink, refuse_lost_checkpoint, require_format

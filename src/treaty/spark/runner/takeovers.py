@@ -21,7 +21,7 @@ from treaty.spark.planner.trees import read_analyzed
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
 from treaty.spark.runner.decode_ledger import DecodeLedger
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
-from treaty.spark.runner.once_queries import NO_TABLE, OnceLedger, find_version
+from treaty.spark.runner.once_queries.ledger import NO_TABLE, OnceLedger, find_version
 from treaty.spark.runner.query_end import is_left
 from treaty.spark.runner.sinks import CHANGE_FEED
 from treaty.spark.runner.source_frames import UNKNOWN

@@ -1,12 +1,7 @@
-"""Queries that are run once into a source, before the one that fills it starts: all their rows come in one write.
+"""Queries that are run once into a source, before the one that fills it starts: into a table in one commit, into a topic in one transaction."""
 
-`once/N` beside the checkpoints of a source are events, in their order: a query was written, all rows were exchanged, or the table went back to
-a version. They say which of these queries the table has now, so that each is in it once, whatever became of the rows since.
-"""
-
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from py4j.protocol import Py4JError
@@ -14,6 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from treaty.client.kafka.library import KafkaClientError, KafkaMissingError
 from treaty.core.column_types import lower_name
 from treaty.core.column_types.tokens import print_name
 from treaty.core.kafka import KafkaCluster
@@ -21,117 +17,32 @@ from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry
 from treaty.core.sources import Incarnation, OnceQuery, Source, SourceRead
 from treaty.plan.errors import PlanError
-from treaty.spark.lake import delta
-from treaty.spark.lake.table import LakeTable, WriteId
+from treaty.spark.lake.table import LakeTable
 from treaty.spark.planner.leaf_columns import blank_streams
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import RESTRICTED
 from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
 from treaty.spark.runner.data_roots import DataRoot
-from treaty.spark.runner.kafka_sink import KafkaSink
-from treaty.spark.runner.kafka_source import SourceNotRunnableError
+from treaty.spark.runner.kafka_sink import NULL_KEY, KafkaSink
+from treaty.spark.runner.kafka_source import SourceNotRunnableError, find_cluster
+from treaty.spark.runner.once_queries.ledger import OnceLedger, find_version
+from treaty.spark.runner.once_queries.topics import OnceTopic
 from treaty.spark.runner.recorded_sources import list_deduplicated
 from treaty.spark.runner.row_order import ORDER, propagate_order
 from treaty.spark.runner.sinks import LAKES, TableSink
 from treaty.spark.runner.source_frames import BAD, SourceOpener, expand_columns, settle
 
-EVENTS = "once"
-ERRORS = (PySparkException, Py4JError, RegistryError, PlanError, SourceNotRunnableError)
+ERRORS = (
+    PySparkException,
+    Py4JError,
+    RegistryError,
+    PlanError,
+    SourceNotRunnableError,
+    KafkaClientError,
+    KafkaMissingError,
+)
 """What keeps a query from being run once, and nothing else from running."""
-NO_TABLE = -1
-"""The version of a table that is not there."""
-WRITTEN, EXCHANGED, RESTORED = "written", "exchanged", "restored"
-
-
-@dataclass(frozen=True, slots=True)
-class OnceEvent:
-    """What became of the rows: a query was WRITTEN (`number` is where it began), all were EXCHANGED by the commit of this number, or the commit
-    had them RESTORED to the version `to`. `version` is the one of the table after it.
-    """
-
-    kind: str
-    number: int
-    version: int
-    to: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class OnceLedger:
-    """Which queries that are run once the table of a source has. `table` is None for a topic, which keeps all that is written."""
-
-    spark: SparkSession
-    files: CheckpointFiles
-    table: LakeTable | None
-
-    def list_missing(self, source: Source) -> Iterator[OnceQuery]:
-        """Yield the queries that are to be run, in the order of their commits."""
-        contained = find_contained(self._read())
-        for once in reversed(source.once):
-            if once.began not in contained:
-                yield once
-
-    def settle(self, source: Source, version: int) -> None:
-        """Note what was written before a runner was killed that had not noted it; `version` is the one of the table."""
-        for once in source.once:
-            if self.table is not None and LAKES[self.table.format].has_written(
-                self.spark, self.table, WriteId(self.name_writer(once), 0)
-            ):
-                self._add(OnceEvent(WRITTEN, once.began, version))
-
-    def name_writer(self, once: OnceQuery) -> str:
-        """Return the name of the next write of a query: one that was written and has gone with all rows is written under another name."""
-        times = sum(1 for one in self._read() if (one.kind, one.number) == (WRITTEN, once.began))
-        return f"treaty-once-{once.began}-{times}"
-
-    def note_written(self, once: OnceQuery, version: int) -> None:
-        """Note that a query is in the table."""
-        self._add(OnceEvent(WRITTEN, once.began, version))
-
-    def note_exchanged(self, number: int, version: int) -> None:
-        """Note that all rows were exchanged; twice is as once."""
-        self._add_new(OnceEvent(EXCHANGED, number, version))
-
-    def note_restored(self, number: int, version: int, to: int) -> None:
-        """Note that the table has the rows of a former version again; twice is as once."""
-        self._add_new(OnceEvent(RESTORED, number, version, to))
-
-    def _add_new(self, event: OnceEvent) -> None:
-        events = self._read()
-        is_of_use = any(one.kind == WRITTEN for one in events)
-        if is_of_use and not any((one.kind, one.number) == (event.kind, event.number) for one in events):
-            self._add(event)
-
-    def _add(self, event: OnceEvent) -> None:
-        number = max(self.files.list_numbers(EVENTS), default=-1) + 1
-        self.files.write(f"{EVENTS}/{number}", json.dumps([event.kind, event.number, event.version, event.to]))
-
-    def _read(self) -> list[OnceEvent]:
-        texts = (self.files.read(f"{EVENTS}/{number}") for number in self.files.list_numbers(EVENTS))
-        return [OnceEvent(*json.loads(text)) for text in texts]
-
-
-def find_contained(events: Sequence[OnceEvent]) -> set[int]:
-    """Return where the queries began whose rows a table has after these events."""
-    contained: set[int] = set()
-    for at, event in enumerate(events):
-        if event.kind == WRITTEN:
-            contained.add(event.number)
-        elif event.kind == EXCHANGED:
-            contained = set()
-        else:
-            contained = find_contained([earlier for earlier in events[:at] if earlier.version <= event.to])
-    return contained
-
-
-def find_version(spark: SparkSession, table: LakeTable) -> int:
-    """Return the version of a Delta table, `NO_TABLE` where there is none."""
-    if delta.schema(spark, table) is None:
-        return NO_TABLE  # a driver that is killed while it makes a table leaves a folder without one
-    return int(spark.sql(f"DESCRIBE HISTORY {delta.name(spark, table)} LIMIT 1").collect()[0]["version"])
-
-
-# --------------------------------------------------------------------------------------------------------- their rows
 
 
 class OnceStarter(Protocol):
@@ -188,7 +99,7 @@ def run_once_queries(starter: OnceStarter, source: Source, files: CheckpointFile
     ledger = OnceLedger(starter.spark, files, table)
     for once in list(ledger.list_missing(source)):
         try:
-            write_once(starter, source, once, ledger.name_writer(once))
+            write_once(starter, source, once, ledger)
         except ERRORS as error:
             reason = str(error).strip().split("\n", 1)[0][:1_000]
             starter.on_note(
@@ -199,7 +110,7 @@ def run_once_queries(starter: OnceStarter, source: Source, files: CheckpointFile
         ledger.note_written(once, find_version(starter.spark, table) if table is not None and is_delta else 0)
 
 
-def write_once(starter: OnceStarter, source: Source, once: OnceQuery, writer: str) -> None:
+def write_once(starter: OnceStarter, source: Source, once: OnceQuery, ledger: OnceLedger) -> None:
     """Run a query that is run once, and write all its rows into a source. Errors as those of `QueryStarter.start`."""
     session = starter.spark.newSession()
     for setting, value in (*once.plan.settings, *RESTRICTED.items(), *starter.settings.items()):
@@ -214,8 +125,15 @@ def write_once(starter: OnceStarter, source: Source, once: OnceQuery, writer: st
     result = session.sql(blank_streams(session, once.plan.body))
     ordered = propagate_order(result) if key and not once.plan.fingerprint.plan else result
     result = _with_columns(ordered, source, starter)
-    sink = starter.open_sink(filled, result.drop(ORDER), key, writer)
-    sink.write(result, 0)
+    sink = starter.open_sink(filled, result.drop(ORDER), key, ledger.name_writer(once))
+    if isinstance(sink, TableSink):
+        sink.write(result, 0)
+        return
+    topic = OnceTopic(sink, find_cluster(source, starter.clusters), ledger.files)
+    topic.write(result)
+    if topic.left_out:
+        left_out = f"{topic.left_out:,} rows of INSERT INTO ONCE of commit {once.began} have no key"
+        starter.on_note(source.name, f"{left_out}, which the topic of a table needs ({NULL_KEY}): they are left out")
 
 
 def _open_rows(

@@ -1,0 +1,1 @@
+"""INSERT INTO ONCE: queries that are run once into a source."""
