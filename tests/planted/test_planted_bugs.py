@@ -41,9 +41,9 @@ NORMAL = next(one for one in BUGS if one.name == "config: chain in the wrong ord
 
 
 NO_FINDINGS = [
-    (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="chosen = own_value(view, Scope(scope.context)) or None"),)), "do not find it"),
+    (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="(scope_key(Scope(scope.context)), everywhere)[:]"),)), "do not find it"),
     (replace(NORMAL, changes=(Edit("tests.planted.bug:ByLives.kind", "self.log", "self.seeds"),)), "did not run"),
-    (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="chosen = nonsense"),)), "no assertion of its own: NameError"),
+    (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="nonsense"),)), "no assertion of its own: NameError"),
     (replace(NORMAL, finder=ByTests(("tests/laws/test_settings.py::test_nothing",))), "no test ran"),
 ]  # fmt: skip
 """What is no finding of a bug, and why."""

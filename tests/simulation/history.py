@@ -343,7 +343,7 @@ def after(tables: DictTables, rows: Iterable[EncodedRow], position: Position) ->
     twin._tables = {n: dict(kept) if n in touched else kept for n, kept in tables._tables.items()}
     twin._shares = {n: dict(kept) if n in touched else kept for n, kept in tables._shares.items()}
     twin._unreadable = {n: dict(kept) for n, kept in tables._unreadable.items()}
-    twin._quarantine = dict(tables._quarantine)
+    twin.quarantine = dict(tables.quarantine)
     twin._indexes = {
         name: {entry: list(keys) for entry, keys in index.items()} if name in indexes else index
         for name, index in tables._indexes.items()
@@ -353,7 +353,7 @@ def after(tables: DictTables, rows: Iterable[EncodedRow], position: Position) ->
         (name, _twin_of(kept) if name in indexes | touched else kept) for name, kept in tables._orders.items()
     )
     twin._counts.update(tables._counts)
-    twin._roots = dict(tables._roots)
+    twin.roots = dict(tables.roots)
     twin.apply(rows, position)
     return twin
 

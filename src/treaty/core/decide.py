@@ -51,7 +51,7 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
         outcome = view.get(OUTCOME, command.outcome_key) if operation.writes else None
         if outcome is not None:
             return Decision((), recall_answer(visible, command, outcome), repeated=True)
-        request = resolve_alias(visible, command)
+        request, subject = _resolve_alias(visible, command)
         result = operation.handler(
             visible, command if request is command.request else replace(command, request=request), engine
         )
@@ -64,7 +64,7 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
         return _without_hidden_users(refusal, view, access)
     if not operation.writes:
         return decision
-    private = touches_private(view, alias_candidate(request), decision.rows)
+    private = touches_private(view, subject, decision.rows)
     return record_outcome(view, command, decision, private=private)
 
 
@@ -74,7 +74,7 @@ def decide_with_pauses(
     """Decide a query of an operation that `pauses` (see `Operation`) like `decide`, with a pause every few rows."""
     try:
         visible = readable_view(view, command.access)
-        request = resolve_alias(visible, command)
+        request, _ = _resolve_alias(visible, command)
         work = OPERATIONS[type(request)].handler(visible, replace(command, request=request), engine)
         assert isinstance(work, Generator)
         decision: Decision[Any] = yield from work
@@ -124,9 +124,9 @@ def _without_hidden_users(refusal: Refusal, view: View, access: Access | None) -
 # ----------------------------------------------------------------------------------------------------------- aliases
 
 
-def resolve_alias(view: View, command: Command[Any]) -> Request[Any]:
-    """Return a request with the target of an alias in place of the alias; targets are not followed further. `view` is the
-    one of the caller, in which the alias of a hidden subject is none.
+def _resolve_alias(view: View, command: Command[Any]) -> tuple[Request[Any], Subject | None]:
+    """Return a request with the target of an alias in place of the alias, and its subject, if it has one that may be an alias;
+    targets are not followed further. `view` is the one of the caller, in which the alias of a hidden subject is none.
 
     Raises `Forbidden` if the caller (`command.access`) lacks the permission on the target: an alias gives no
     permission, and the target's name is not shown to a caller without any permission on it.
@@ -147,8 +147,7 @@ def resolve_alias(view: View, command: Command[Any]) -> Request[Any]:
     if access is not None:
         refuse_unless_allowed(access, command.principal, request)
         _refuse_unless_publisher(view, command, request)
-    resolved: Request[Any] = request
-    return resolved
+    return request, target or named
 
 
 def alias_candidate(request: Request[Any]) -> Subject | None:

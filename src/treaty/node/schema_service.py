@@ -204,14 +204,15 @@ class SchemaService:
             raise Unavailable(message, self.queue.retry_after)
         fresh: dict[Key, Question] = {}
         for question in questions:
-            key, cached_answer = key_of(question), self.recall(question)
+            key = key_of(question)
+            cached_answer = self.recall(key)
             if cached_answer is None:
                 fresh[key] = question
             else:
                 session.pinned[key] = cached_answer
         new_answers = await self.queue.answer(list(fresh.items()), session.source, sum(map(weight, fresh.values())))
-        for (key, question), answer in zip(fresh.items(), new_answers, strict=True):
-            self.keep(question, answer)
+        for key, answer in zip(fresh, new_answers, strict=True):
+            self.keep(key, answer)
             session.pinned[key] = answer
 
     async def _search(self, question: FindEntries) -> EntriesFound:
@@ -240,9 +241,8 @@ class SchemaService:
         await self.queue.close()
         self.release()
 
-    def recall(self, question: Question) -> Answer | None:
-        """Return a cached answer, or None; on any thread."""
-        key = key_of(question)
+    def recall(self, key: Key) -> Answer | None:
+        """Return the cached answer to the question with a key, or None; on any thread."""
         cached = self._memo.get(key)
         if cached is None:
             return None
@@ -250,11 +250,11 @@ class SchemaService:
             self._memo.move_to_end(key)
         return cached[0]
 
-    def keep(self, question: Question, answer: Answer) -> None:
-        """Cache an answer, unless the clock decided it; the least recently used ones are removed first."""
+    def keep(self, key: Key, answer: Answer) -> None:
+        """Cache the answer to the question with a key, unless the clock decided it; the least recently used ones are removed first."""
         if isinstance(answer, InspectionResult | ValidatorsDescribed) and answer.is_timed:
             return
-        key, size = key_of(question), _size(answer)
+        size = _size(answer)
         if key in self._memo or size > self.memo_bytes:
             return
         self._memo[key] = (answer, size)
@@ -305,11 +305,13 @@ class SchemaSession:
 
     def recall(self, question: Question) -> Answer | None:
         """Return an answer that was given before, or None; on any thread."""
-        return self.pinned.get(key_of(question)) or self.service.recall(question)
+        key = key_of(question)
+        return self.pinned.get(key) or self.service.recall(key)
 
     def ask(self, question: Question) -> Answer | None:
         """Return the answer if it is cached or small; characters and steps in the event loop are bounded."""
-        answer = self.recall(question)
+        key = key_of(question)
+        answer = self.pinned.get(key) or self.service.recall(key)
         if answer is None and isinstance(question, FindEntries):
             return None
         if answer is None:
@@ -323,9 +325,9 @@ class SchemaSession:
                     answer = self.service.answer(question)
             except StepsError:
                 return None
-            self.service.keep(question, answer)
+            self.service.keep(key, answer)
         if len(self.pinned) < DECISION_ANSWERS:
-            self.pinned[key_of(question)] = answer
+            self.pinned[key] = answer
         return answer
 
 

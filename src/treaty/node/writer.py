@@ -242,9 +242,10 @@ class Writer:
 
     async def _land(self, batch: CommitBatch, position: Position, barrier: int) -> None:
         """Read an accepted append back, then answer its commands."""
-        while not self._follower.shows(position) and self._counts.reloads == self._reloads:
+        while self._counts.reloads == self._reloads:
             try:
                 await self._follower.reach(position)
+                break
             except LogUnavailableError as error:
                 self._queue.note_failure(str(error))
                 await self._environment.sleep(FIRST_PAUSE)

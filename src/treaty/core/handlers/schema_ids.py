@@ -57,9 +57,8 @@ def id_counter(view: View, context: str) -> Counter:
     return view.get(COUNTER, ids_key(context)) or Counter(0)
 
 
-def next_id(view: View, context: str) -> int:
-    """Return the id that the next new schema of a context gets. Raises `TooLarge` where none is left."""
-    counter = id_counter(view, context)
+def next_id(view: View, context: str, counter: Counter) -> int:
+    """Return the id that the next new schema of a context gets, whose counter is given. Raises `TooLarge` where none is left."""
     schema_id = _highest(view, counter) + 1
     for low, high in counter.reserved:
         if low <= schema_id <= high:
@@ -111,6 +110,7 @@ def new_version(
     command: Command[Register],
     new: ParsedDraft,
     *,
+    home: SubjectValue | SubjectCreation,
     imported: bool,
     policy: PolicyValue,
     names: NewNames,
@@ -118,13 +118,13 @@ def new_version(
 ) -> Decision[RegisteredVersion]:
     """Return the commit that makes a schema a version of its subject, and the answer.
 
-    `config` is the config row that the subject is made with; it has then no row of its own yet, or one that this
+    `home` is the row of the subject, or what it is created with. `config` is the config row that the subject is made with; it has then no row of its own yet, or one that this
     completes.
     """
     request = command.request
     number = _number(view, request, imported=imported)
     schema_id, schema_rows = schema_of(view, command, new)
-    home, generation = make_home(view, request.subject, request.create_with, names.packages)
+    home_rows, generation = make_home(view, request.subject, request.create_with, names.packages)
     ordinals = ordinals_key(request.subject, generation)
     types = types_key(request.subject, generation, new.draft.format, new.type_name)
     ordinal, type_version = next_count(view, ordinals), next_count(view, types)
@@ -152,7 +152,7 @@ def new_version(
     going = {one[0] for one in removed} | {row.key for row in vanishing}
     named = name_rows(view, key, version, names, going)
     rows = (
-        *home,
+        *home_rows,
         *own_config_rows(view, request.subject, config),
         *schema_rows,
         *vanishing,
@@ -163,7 +163,7 @@ def new_version(
         make_row(COUNTER, types, Counter(type_version)),
         *named,
     )
-    all_given = all_names(view, request, names, ordinal)
+    all_given = all_names(home, names, ordinal)
     return Decision(rows, RegisteredVersion(describe_new(request, new, version, ordinal, all_given), created=True))
 
 
@@ -173,9 +173,8 @@ def other_rows(rows: list[Row], named: tuple[Row, ...]) -> list[Row]:
     return [row for row in rows if row.table != NAME.name or row.key not in renamed]
 
 
-def all_names(view: View, request: Register, names: NewNames, ordinal: int) -> Pairs:
-    """Return all names that a new version gets, sorted."""
-    home = view.get(SUBJECT, request.subject) or request.create_with
+def all_names(home: SubjectValue | SubjectCreation, names: NewNames, ordinal: int) -> Pairs:
+    """Return all names that a new version gets, sorted; `home` is the row of its subject, or what it is created with."""
     counted = ((SEQUENCE, str(ordinal + 1)),) if SEQUENCE in home.schemes else ()
     return tuple(sorted((*names.computed, *names.given, *counted)))
 
@@ -251,7 +250,7 @@ def schema_of(view: View, command: Command[Register], new: ParsedDraft) -> tuple
             if _is_same_schema(view, same, value):
                 return same.id, ()
         refuse_new_schema(view, request.subject)
-        schema_id = next_id(view, context)
+        schema_id = next_id(view, context, counter)
         raised = replace(counter, highest=schema_id)
         return schema_id, (make_row(SCHEMA, SchemaKey(context, schema_id), value), make_row(COUNTER, key, raised))
     chosen = SchemaKey(context, request.schema_id)

@@ -126,12 +126,17 @@ def own_alias(view: View, scope: Scope) -> str | None:
     return None if value is None else value.alias
 
 
-@lru_cache(1_000)  # every registration asks for the same few
 def config_of(value: ConfigValue) -> Config:
     """Return a row of a config as it is answered: with the words for its level and its partition."""
+    return _config_at(value, value.level)
+
+
+@lru_cache(1_000)  # most subjects have no config, and every registration asks
+def _config_at(value: ConfigValue, level: Level | None) -> Config:
+    """Return a row of a config as it is answered, at this level."""
     return Config(
-        level=None if value.level is None else word_of(value.level),
-        exact_level=None if value.level is None else nameless_level(value.level),
+        level=None if level is None else word_of(level),
+        exact_level=None if level is None else nameless_level(level),
         group=group_of(value.partition),
         partition=None if group_of(value.partition) is not None else value.partition,
         policy=value.strictness,
@@ -155,40 +160,28 @@ def config_in_force(view: View, scope: Scope, own: ConfigValue | None = None) ->
         root = own_value(view, ROOT) or UNSET
         gaps = {name: getattr(root, name) for name in _FILLED if getattr(own, name) is None}
         own = replace(own, **gaps) if any(value is not None for value in gaps.values()) else own
-    chosen = own
-    if chosen is None and scope.context != EVERYWHERE:
-        chosen = own_value(view, Scope(scope.context))
-    if chosen is None:
-        chosen = own_value(view, ALL) or UNSET
-    return config_of(chosen if chosen.level is not None else _at_level(chosen, _level_below(view, scope)))
-
-
-@lru_cache(1_000)  # most subjects have no config, and every registration asks
-def _at_level(value: ConfigValue, level: Level) -> ConfigValue:
-    return replace(value, level=level)
-
-
-def _level_below(view: View, scope: Scope) -> Level:
-    """The level for a config that leaves it out: the next scope's that has one, else the default."""
-    chain = (Scope(scope.context), ALL) if scope.context != EVERYWHERE else (ALL,)
-    for level in chain:
-        value = own_value(view, level)
-        if value is not None and value.level is not None:
-            return value.level
-    return LEVELS[DEFAULT_LEVEL]
+    rows = (view.get(CONFIG, key) for key in _keys_above(scope))
+    above = (with_followed(view, row) for row in rows if row is not None)
+    chosen = next(above, UNSET) if own is None else own
+    level = chosen.level
+    if level is None:
+        level = next((value.level for value in above if value.level is not None), LEVELS[DEFAULT_LEVEL])
+    return _config_at(chosen, level)
 
 
 def mode_in_force(view: View, scope: Scope) -> str:
     """Follow the chain of modes: subject, context, everywhere, READWRITE."""
-    if scope.name is not None:
-        own = own_mode(view, scope)
-        if own is not None:
-            return own
-    if scope.context != EVERYWHERE:
-        own = own_mode(view, Scope(scope.context))
-        if own is not None:
-            return own
-    return own_mode(view, ALL) or DEFAULT_MODE
+    own = None if scope.name is None else own_mode(view, scope)
+    if own is not None:
+        return own
+    rows = (view.get(MODE, key) for key in _keys_above(scope))
+    return next((row.mode for row in rows if row is not None), DEFAULT_MODE)
+
+
+def _keys_above(scope: Scope) -> tuple[ScopeKey, ...]:
+    """Return the keys of the scopes that a subject of this one's context follows: the context and everywhere."""
+    everywhere = scope_key(ALL)
+    return (everywhere,) if scope.context == EVERYWHERE else (scope_key(Scope(scope.context)), everywhere)
 
 
 @lru_cache(1_000)  # one value for all versions that were admitted under the same policy

@@ -61,8 +61,8 @@ class DictTables:
     """The `Tables` of one node: a dictionary per state table, a dictionary of sorted keys per index."""
 
     __slots__ = (
-        "_counts", "_indexes", "_orders", "_quarantine", "_roots", "_shares", "_tables", "_texts", "_unreadable",
-        "_unreadable_keys", "position",
+        "_counts", "_indexes", "_orders", "_shares", "_tables", "_texts", "_unreadable", "_unreadable_keys", "position",
+        "quarantine", "roots",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -79,12 +79,14 @@ class DictTables:
         """Rows that can't be read, by table; a table without one is not in it."""
         self._unreadable_keys: defaultdict[str, int] = defaultdict(int)
         """By table: how many of them have a key of the table."""
-        self._quarantine: dict[tuple[str, Key], str] = {}
-        self._roots: dict[str, int] = {}
+        self.quarantine: dict[tuple[str, Key], str] = {}
+        """Rows that this version can't read, and why."""
+        self.roots: dict[str, int] = {}
+        """What each table adds to the state root."""
         self._texts: dict[tuple[str, Key], str] = {}
         """Texts of rows that would be encoded otherwise."""
         self.position = position
-        """The place in the log that these tables show; they alone set it."""
+        """The place in the log that these tables show. They alone set it, and change what is above."""
 
     def release(self) -> None:
         """Let go of rows and of entries of indexes one by one, on any thread: to free them at once would keep other threads
@@ -100,11 +102,6 @@ class DictTables:
         """Sequence of the last commit that these tables show."""
         return self.position.sequence
 
-    @property
-    def roots(self) -> Mapping[str, int]:
-        """What each table adds to the state root."""
-        return self._roots
-
     def has(self, table: Table[K, Any], key: K) -> bool:
         """Return whether there is a row, one that can't be read too."""
         return key in self._shares.get(table.name, ())
@@ -115,11 +112,6 @@ class DictTables:
         return 0 if shares is None else shares.get(key, 0)
 
     @property
-    def quarantine(self) -> Mapping[tuple[str, Key], str]:
-        """Rows that this version can't read, and why."""
-        return self._quarantine
-
-    @property
     def damaged(self) -> bool:
         """Never: dictionaries have no base."""
         return False
@@ -127,7 +119,7 @@ class DictTables:
     @property
     def size(self) -> int:
         """Rows, those that can't be read among them."""
-        return sum(map(len, self._tables.values())) + len(self._quarantine)
+        return sum(map(len, self._tables.values())) + len(self.quarantine)
 
     def rows(self) -> Iterator[EncodedRow]:
         """Yield all rows as stored in the log, in no order."""
@@ -174,7 +166,7 @@ class DictTables:
                 raise self._unreadable_row(table, key)
 
     def _unreadable_row(self, table: str, key: Key) -> UnreadableRowError:
-        why = self._quarantine[table, key]
+        why = self.quarantine[table, key]
         return UnreadableRowError(f"the row {[*key]} of table {table!r} can't be read here: {why}; upgrade this node")
 
     def count(self, table: Table[K, V], group: Key) -> int:
@@ -227,7 +219,7 @@ class DictTables:
     def advance_own(self, rows: Collection[DecodedRow], position: Position) -> bool:
         """Put rows of an own append in; False, with changed tables, if they then come to another root than `position` states."""
         self.put(rows, position)
-        return as_root(self._roots) == position.root
+        return as_root(self.roots) == position.root
 
     def put(self, rows: Iterable[DecodedRow], position: Position) -> None:
         """Put rows in that have been read."""
@@ -235,7 +227,7 @@ class DictTables:
             stored = self._tables.get(row.table)
             old = None if stored is None else stored.get(row.key)
             if row.value is None or old is None or isinstance(row.value, UnreadableValue):
-                if old is not None or self._quarantine:
+                if old is not None or self.quarantine:
                     self._take_out(row, old)
                 if row.value is not None:
                     self._put_in(row, row.value, encoded.digest)
@@ -258,11 +250,11 @@ class DictTables:
 
     def _take_out(self, row: Row, old: StoredValue | None) -> None:
         place = row.table, row.key
-        if old is None and place not in self._quarantine:
+        if old is None and place not in self.quarantine:
             return
-        add(self._roots, row.table, -self._shares[row.table].pop(row.key))
+        add(self.roots, row.table, -self._shares[row.table].pop(row.key))
         if old is None:
-            del self._quarantine[place], self._unreadable[row.table][row.key]
+            del self.quarantine[place], self._unreadable[row.table][row.key]
             self._unreadable_keys[row.table] -= _has_key_of_table(row)
             if not self._unreadable[row.table]:
                 del self._unreadable[row.table]
@@ -278,11 +270,11 @@ class DictTables:
 
     def _put_in(self, row: Row, value: Value, share: int) -> None:
         self._shares.setdefault(row.table, {})[row.key] = share
-        add(self._roots, row.table, share)
+        add(self.roots, row.table, share)
         if isinstance(value, UnreadableValue):
             self._unreadable.setdefault(row.table, {})[row.key] = value
             self._unreadable_keys[row.table] += _has_key_of_table(row)
-            self._quarantine[row.table, row.key] = value.why
+            self.quarantine[row.table, row.key] = value.why
             return
         self._tables.setdefault(row.table, {})[row.key] = value
         table = TABLES[row.table]
@@ -297,7 +289,7 @@ class DictTables:
         """Give a row another value: what follows from its key alone stays as it is."""
         table, shares = row.table, self._shares[row.table]
         self._tables[table][row.key] = value
-        add(self._roots, table, share - shares[row.key])
+        add(self.roots, table, share - shares[row.key])
         shares[row.key] = share
         for index in _OF_VALUES[table]:
             before, now = index.entries(row.key, old), index.entries(row.key, value)

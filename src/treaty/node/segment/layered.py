@@ -82,6 +82,10 @@ class LayeredTables:
                 self.__dict__[name] = getattr(self._over, name)
             else:
                 self.__dict__.pop(name, None)
+        self.position = position
+        """The place in the log that these tables show."""
+        self.quarantine = self._over.quarantine
+        """Rows that this version can't read, and why: no segment has one."""
 
     def stand_on(self, base: "Segment", position: Position) -> None:
         """Show just the rows of a segment, which were the log's at `position`."""
@@ -115,12 +119,7 @@ class LayeredTables:
     @property
     def sequence(self) -> int:
         """Sequence of the last commit that these tables show."""
-        return self._over.sequence
-
-    @property
-    def position(self) -> Position:
-        """The place in the log that these tables show."""
-        return self._over.position
+        return self.position.sequence
 
     @property
     def roots(self) -> Mapping[str, int]:
@@ -145,11 +144,6 @@ class LayeredTables:
             return share
         number = self._base.number(table, key)
         return 0 if number is None else self._base.encoded(table, number).digest
-
-    @property
-    def quarantine(self) -> Mapping[tuple[str, Key], str]:
-        """Rows that this version can't read, and why."""
-        return self._over.quarantine
 
     @property
     def damaged(self) -> bool:
@@ -328,6 +322,7 @@ class LayeredTables:
             for encoded, row, _ in rows:
                 self._cover(self._base, encoded.table, row.key)
         self._over.put(rows, position)
+        self.position = position
 
     def _cover(self, base: "Segment", table: str, key: Key) -> None:
         covered = self._covered.get(table)

@@ -12,7 +12,7 @@ from treaty.core.handlers.drafts.extras import complete, extras_of, is_completin
 from treaty.core.handlers.drafts.schemas import ParsedDraft
 from treaty.core.handlers.drafts.version_identity import EXACT, NORMALISED, with_identity
 from treaty.core.handlers.versions import STATES, StoredVersion, latest_version, newest_first, schema_row, with_schema
-from treaty.core.identity import Extras, has_same_extras
+from treaty.core.identity import has_same_extras
 from treaty.core.names import Subject
 from treaty.core.requests import Visible
 from treaty.core.state.state_tables import SCHEMA_BY_GUID, SCHEMA_BY_LOOKUP_DIGEST
@@ -39,20 +39,20 @@ def find_version(
     latest = latest_version(view, subject) or latest_version(view, subject, visible)
     if latest is None:
         return None
-    forms = forms_of(draft, extras_of(view, latest), config)
+    forms = forms_of(draft, complete(draft, extras_of(view, latest), config), config)
     return first_version(view, subject, forms, visible, any_type=any_type)
 
 
 def forms_of(
-    draft: ParsedDraft, inherited: Extras, config: Config, *, registering: bool = False
+    draft: ParsedDraft, completed: ParsedDraft, config: Config, *, registering: bool = False
 ) -> tuple[ParsedDraft, ...]:
-    """Return the forms in which a version may have a draft, that which goes first before the others.
+    """Return the forms in which a version may have a draft, as it was sent and `completed`, that which goes first before the
+    others.
 
     As it was sent goes before as a registration completes it, unless the config adds something: then every new version has
     that, so a look-up finds it first, and a draft as it was sent only where it was registered before; a registration never
     does.
     """
-    completed = complete(draft, inherited, config)
     if completed is draft:
         return (draft,)
     if not is_completing(config):

@@ -19,7 +19,7 @@ from treaty.core.requests import SubjectCreation
 from treaty.core.schema import CODED, Draft, needs_coding, opaque_bytes, opaque_text
 from treaty.core.schema_engine import ParsedSchema, SchemaEngine
 from treaty.core.state.state_tables import SUBJECT, VERSION, VERSION_BY_IDENTITY
-from treaty.core.state.values import PolicyValue
+from treaty.core.state.values import PolicyValue, SubjectValue
 from treaty.core.state.view import View
 from treaty.light_dataclass import dataclass
 
@@ -37,13 +37,13 @@ class VersionRules:
     """The type of all live versions of a subject with one type; None without a live version."""
 
 
-def version_rules(view: View, subject: Subject, creation: SubjectCreation | None = None) -> VersionRules:
-    """Return the rules of a subject, or those that it is created with."""
-    row = view.get(SUBJECT, subject) or creation
-    if row is None:
+def version_rules(view: View, subject: Subject, home: SubjectValue | SubjectCreation | None = None) -> VersionRules:
+    """Return the rules of a subject; `home` is its row, which is read where it is not given, or what it is created with."""
+    home = home or view.get(SUBJECT, subject)
+    if home is None:
         return VersionRules()
-    latest = latest_version(view, subject) if row.types == "one" else None
-    return VersionRules(row.types, row.identity, None if latest is None else latest[1].type_name)
+    latest = latest_version(view, subject) if home.types == "one" else None
+    return VersionRules(home.types, home.identity, None if latest is None else latest[1].type_name)
 
 
 def policy_for(config: Config, rules: VersionRules) -> PolicyValue:

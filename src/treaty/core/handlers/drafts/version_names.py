@@ -121,12 +121,11 @@ def packages_of(schemes: tuple[str, ...], engine: SchemaEngine) -> Pairs:
 # ------------------------------------------------------------------------------------------------------ a new version
 
 
-def new_names(view: View, subject: Subject, creation: SubjectCreation, new: ParsedDraft, engine: SchemaEngine) -> Pairs:
-    """Return the names that the schemes of a subject compute for a new version.
+def new_names(subject: Subject, home: SubjectValue | SubjectCreation, new: ParsedDraft, engine: SchemaEngine) -> Pairs:
+    """Return the names that the schemes of a subject compute for a new version; `home` is its row, or what it is created with.
 
     Raises `NotPermitted` where a scheme is not installed here: none is skipped for that.
     """
-    home = view.get(SUBJECT, subject) or creation
     schemes = tuple(one for one in home.schemes if one != SEQUENCE)
     if not schemes:
         return ()

@@ -141,7 +141,7 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
     types = types_key(subject, home.generation, draft.format, new.type_name)
     refuse_far(subject, ordinals.kind, highest_of(view, ordinals), request.ordinal)
     type_version = _type_version(view, request, new, types)
-    names = NewNames(new_names(view, subject, SubjectCreation(), new, engine), request.names)
+    names = NewNames(new_names(subject, home, new, engine), request.names)
     as_register = _as_register(command, Register(subject, draft, schema_id=request.schema_id, names=request.names))
     schema_id, schema_rows = schema_of(view, as_register, new)
     config = config_in_force(view, Scope(*subject))
@@ -165,7 +165,7 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
     key = VersionKey(*subject, home.generation, request.ordinal)
     superseding = _superseding_rows(view, key, request)
     rows = (*schema_rows, *_version_rows(view, key, new, version, names), *superseding)
-    described_names = all_names(view, as_register.request, names, request.ordinal)
+    described_names = all_names(home, names, request.ordinal)
     answer = describe_new(as_register.request, new, version, request.ordinal, described_names)
     return Decision(rows, RegisteredVersion(answer, created=True))
 

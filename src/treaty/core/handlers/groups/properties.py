@@ -9,7 +9,6 @@ from treaty.core.refusals import FormatNotAllowed, InvalidSetting, TooLarge
 from treaty.core.requests import SubjectCreation
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.view import View
 
 RESERVED = "treaty."
@@ -133,11 +132,8 @@ def named_format(properties: Pairs) -> str:
     return dict(properties).get(FORMAT, ANY_FORMAT)
 
 
-def refuse_other_format(view: View, subject: Subject, format_: str, creation: SubjectCreation) -> None:
-    """Raise `FormatNotAllowed` for a schema whose format is not the one that its subject is limited to, or would be once it
-    is created.
-    """
-    properties = (view.get(SUBJECT, subject) or creation).properties
+def refuse_other_format(subject: Subject, format_: str, properties: Pairs) -> None:
+    """Raise `FormatNotAllowed` for a schema whose format is not the one that its subject is limited to by its properties."""
     allowed = named_format(properties) if properties else ANY_FORMAT
     if allowed not in {ANY_FORMAT, format_}:
         raise FormatNotAllowed.of(

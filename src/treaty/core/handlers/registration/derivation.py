@@ -13,6 +13,7 @@ from treaty.core.refusals import InvalidRules
 from treaty.core.requests import Derive, Register
 from treaty.core.schema import Draft, Rule, RuleSet
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.view import View
 
 
@@ -30,7 +31,8 @@ def derive(view: View, command: Command[Derive], engine: SchemaEngine) -> Decisi
     metadata = schema.metadata if request.metadata is None else request.metadata
     draft = Draft(schema.text, schema.format, as_sent(schema.references), metadata, rules, version.type_name)
     draft = replace(draft, imports=schema.imports)
-    case = case_of(view, Register(request.subject, draft, number=request.number or NEXT))
+    as_sent_again = Register(request.subject, draft, number=request.number or NEXT)
+    case = case_of(view, as_sent_again, view.get(SUBJECT, request.subject))
     refuse_by_mode(case)
     draft = retag_draft(view, request.subject, draft, engine, add=request.add_tags, remove=request.remove_tags)
     as_register = Command(

@@ -56,7 +56,7 @@ def publish(view: View, command: Command[Publish], engine: SchemaEngine) -> Deci
     creation = SubjectCreation(IGLU, order=SCHEMAVER, policy=chosen, private=bool(request.private))
     draft = with_text(described.draft, engine)
     registered = Register(subject, draft, names=((SCHEMAVER, str(label)),), create_with=creation)
-    case = case_of(view, registered, created_config(view, subject, chosen, engine))
+    case = case_of(view, registered, row, created_config(view, subject, chosen, engine))
     as_register = Command(
         registered, command.command_id, command.time, command.principal, command.access, command.again
     )
@@ -117,7 +117,7 @@ def _patch(
         return Decision((), PublishedVersion(before, created=False))
     warnings: tuple[Finding, ...] = ()
     if not case.importing:
-        refuse_private_targets(view, case.request, new.used)
+        refuse_private_targets(view, case, new.used)
         refuse_unfit(view, case, new, engine)
         warnings = label_findings(view, case.request.subject, label, new, engine)
     rows, version = patch_rows(view, command, stored, new, policy=case.policy, imported=case.importing)

@@ -87,7 +87,7 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     if (request.add_tags or request.remove_tags) and not request.number:
         request = replace(request, number=NEXT)  # a version with other tags says which number it is
     config = created_config(view, request.subject, request.create_with.policy, engine)
-    case = case_of(view, request, config)
+    case = case_of(view, request, home, config)
     refuse_unexpected(case)
     refuse_invisible_name(view, request.subject, imported=case.importing)
     existing, parsed = _already_there(view, case, engine)
@@ -116,7 +116,7 @@ def admit_draft(
     draft of the request as it was read strictly, which no version is.
     """
     request = case.request
-    refuse_other_format(view, request.subject, draft.format, request.create_with)
+    refuse_other_format(request.subject, draft.format, case.home.properties)
     is_known = parsed is not None and parsed.draft is draft and not (case.importing or draft.references)
     new = read_new(view, case, draft, engine, parsed if is_known else None)
     other = type_not_allowed(request.subject, case.rules, new.type_name)
@@ -124,16 +124,16 @@ def admit_draft(
         raise other
     if not case.importing:
         refuse_strong_targets(view, request.subject, new.used)
-        refuse_private_targets(view, request, new.used)
-    forms = (new,) if case.importing else forms_of(new, inherited, case.config, registering=True)
+        refuse_private_targets(view, case, new.used)
+    completed = new if case.importing else complete(new, inherited, case.config)
+    forms = forms_of(new, completed, case.config, registering=True)
     if request.number == 0 and request.schema_id < 0 and label is None and not is_known and case.latest is not None:
         match = first_version(view, request.subject, forms)
         if match is not None and is_same_label(view, request, match):
             return _name_existing(view, case, match)
     if not case.importing:
-        new = complete(new, inherited, case.config)
-        new = with_number(new, partial(next_number, view, request.subject), requested=bool(request.number))
-    chosen = label or label_of_draft(view, request, new.draft.text)
+        new = with_number(completed, partial(next_number, view, request.subject), requested=bool(request.number))
+    chosen = label or label_of_draft(request, case.home, new.draft.text)
     warnings = () if chosen is None else _check_order(view, case, chosen, published=label is not None)
     if not case.importing and request.force is None:
         refuse_unfit(view, case, new, engine)
@@ -143,12 +143,12 @@ def admit_draft(
         assert case.latest is not None
         return _name_existing(view, case, case.latest)
     names = NewNames(
-        new_names(view, request.subject, request.create_with, new, engine),
+        new_names(request.subject, case.home, new, engine),
         request.names if chosen is None else tuple(sorted({*request.names, (SCHEMAVER, str(chosen))})),
         packages_of(request.create_with.schemes, engine),
     )
     decision = new_version(
-        view, command, new, imported=case.importing, policy=case.policy, config=case.made, names=names
+        view, command, new, home=case.home, imported=case.importing, policy=case.policy, config=case.made, names=names
     )
     return replace(decision, answer=replace(decision.answer, warnings=warnings)) if warnings else decision
 

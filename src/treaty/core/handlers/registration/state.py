@@ -11,9 +11,8 @@ from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_fo
 from treaty.core.handlers.versions import StoredVersion, latest_version, schema_row
 from treaty.core.limits import TIME_AHEAD
 from treaty.core.refusals import NotLatest, NotPermitted
-from treaty.core.requests import Register, Scope
-from treaty.core.state.state_tables import SUBJECT
-from treaty.core.state.values import ConfigValue, PolicyValue, Schema, StoredReference
+from treaty.core.requests import Register, Scope, SubjectCreation
+from treaty.core.state.values import ConfigValue, PolicyValue, Schema, StoredReference, SubjectValue
 from treaty.core.state.view import View
 
 NEXT = -1
@@ -25,8 +24,12 @@ class RegistrationState:
     """What is known of a registration while it is decided."""
 
     request: Register
+    home: SubjectValue | SubjectCreation
+    """The row of the subject, or what it is to be created with."""
     config: Config
     mode: str
+    importing: bool
+    """Whether the sender says ids and numbers."""
     policy: PolicyValue
     latest: StoredVersion | None
     """The latest live version."""
@@ -38,26 +41,28 @@ class RegistrationState:
     """The config row that the subject is made with."""
 
     @property
-    def importing(self) -> bool:
-        """Whether the sender says ids and numbers."""
-        return self.mode in IMPORTING
-
-    @property
     def normalize(self) -> bool:
         """Whether texts are normalised."""
         return bool(self.request.normalize) or bool(self.config.normalize)
 
 
-def case_of(view: View, request: Register, new_config: ConfigValue | None = None) -> RegistrationState:
-    """Return what is known of a registration; `new_config` is the config row that the subject is made with."""
-    scope = Scope(*request.subject)
+def case_of(
+    view: View, request: Register, row: SubjectValue | None, new_config: ConfigValue | None = None
+) -> RegistrationState:
+    """Return what is known of a registration; `row` is that of its subject, `new_config` the config row that the subject
+    is made with.
+    """
+    scope, home = Scope(*request.subject), row or request.create_with
     config = config_in_force(view, scope, new_config)
-    rules = version_rules(view, request.subject, request.create_with)
+    rules = version_rules(view, request.subject, home)
     latest = latest_version(view, request.subject)
+    mode = mode_in_force(view, scope)
     return RegistrationState(
         request,
+        home,
         config,
-        mode_in_force(view, scope),
+        mode,
+        mode in IMPORTING,
         policy_for(config, rules),
         latest,
         schema_row(view, request.subject.context, latest[1].schema_id) if latest else None,
@@ -86,17 +91,17 @@ def refuse_unexpected(case: RegistrationState) -> None:
         )
 
 
-def refuse_private_targets(view: View, request: Register, references: Iterable[StoredReference]) -> None:
+def refuse_private_targets(view: View, case: RegistrationState, references: Iterable[StoredReference]) -> None:
     """Raise `NotPermitted` where a schema that everybody may read would refer to a private one, and so name it."""
-    home = view.get(SUBJECT, request.subject) or request.create_with
-    for reference in () if home.private else references:
-        target = request.subject.sibling(reference.subject)
+    subject = case.request.subject
+    for reference in () if case.home.private else references:
+        target = subject.sibling(reference.subject)
         if is_private(view, target):
             raise NotPermitted.of(
                 "REFERENCE_PRIVATE",
-                f"Subject '{request.subject}' is public and cannot refer to the private subject '{target}'",
+                f"Subject '{subject}' is public and cannot refer to the private subject '{target}'",
                 path=f"/references/{reference.name}",
-                subject=str(request.subject),
+                subject=str(subject),
                 old="private",
                 new=f"{target} version {reference.version}",
                 allowed="a public subject; or a private subject for the schema that refers to it",

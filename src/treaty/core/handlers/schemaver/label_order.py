@@ -19,14 +19,13 @@ from treaty.core.iglu_key import SchemaVer
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, InvalidSchema, LabelRefused
-from treaty.core.requests import Register
-from treaty.core.state.state_tables import SUBJECT
+from treaty.core.requests import Register, SubjectCreation
+from treaty.core.state.values import SubjectValue
 from treaty.core.state.view import View
 
 
-def has_labels(view: View, request: Register) -> bool:
+def _has_labels(request: Register, home: SubjectValue | SubjectCreation) -> bool:
     """Return whether the versions of a registration's subject have labels. Raises `Invalid` for a label in any other."""
-    home = view.get(SUBJECT, request.subject) or request.create_with
     if home.order == SCHEMAVER:
         return True
     if SCHEMAVER in dict(request.names):
@@ -42,12 +41,13 @@ def has_labels(view: View, request: Register) -> bool:
     return False
 
 
-def label_of_draft(view: View, request: Register, text: str) -> SchemaVer | None:
-    """Return the label that a registration gives, or that `self` of its text says; None in a subject without labels.
+def label_of_draft(request: Register, home: SubjectValue | SubjectCreation, text: str) -> SchemaVer | None:
+    """Return the label that a registration gives, or that `self` of its text says; None in a subject without labels. `home` is
+    the row of the subject, or what it is created with.
 
     Raises `InvalidSchema` where neither says a label of this subject, or both say another.
     """
-    if not has_labels(view, request):
+    if not _has_labels(request, home):
         return None
     subject, named = request.subject, dict(request.names).get(SCHEMAVER)
     name = iglu_name(subject)
