@@ -10,7 +10,7 @@ from treaty.core import limits, outcomes
 from treaty.core.answers import Config, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
-from treaty.core.handlers.drafts.extras import metadata_for, refuse_bad_rules, rules_for
+from treaty.core.handlers.drafts.versions import metadata_for, refuse_bad_rules, rules_for
 from treaty.core.names import Subject
 from treaty.core.outcomes import request_digest
 from treaty.core.refusals import Conflicting, InvalidRules, InvalidSchema, NotFound, SchemaNotFound, SubjectNotFound

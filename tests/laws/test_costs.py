@@ -10,7 +10,7 @@ import pytest
 from tests.laws.counting import work_of
 from tests.laws.toy import Bench, put, toy
 from treaty.core.answers import Config
-from treaty.core.handlers.drafts.same_versions import FEW_IDS
+from treaty.core.handlers.drafts.versions import FEW_IDS
 from treaty.core.names import Subject
 from treaty.core.requests import (
     LATEST,

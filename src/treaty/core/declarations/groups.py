@@ -6,7 +6,7 @@ from treaty.core import answers as a
 from treaty.core.access import permissions, request_permissions
 from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, Operation, is_always
 from treaty.core.handlers import api_keys, deletion, encodings, named_policies
-from treaty.core.handlers.drafts import version_names
+from treaty.core.handlers.drafts import names
 from treaty.core.handlers.groups import changes as group_changes
 from treaty.core.handlers.groups import queries as group_queries
 from treaty.core.handlers.groups import versions as group_versions
@@ -75,7 +75,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         "get-ordinal", g.GetOrdinal, a.VersionFound, group_versions.get_ordinal, permissions.of_subject("read"), alias=SUBJECT
     ),
     Operation(
-        "get-named-version", n.GetNamedVersion, a.VersionFound, version_names.get_named_version, permissions.of_subject("read"),
+        "get-named-version", n.GetNamedVersion, a.VersionFound, names.get_named_version, permissions.of_subject("read"),
         alias=SUBJECT,
     ),
     Operation(

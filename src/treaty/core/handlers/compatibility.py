@@ -18,8 +18,8 @@ from treaty.core.finding import (
     format_finding,
     list_messages,
 )
+from treaty.core.handlers.drafts.names import reserved_findings
 from treaty.core.handlers.drafts.schemas import ParsedDraft, answers, resolve_schema
-from treaty.core.handlers.drafts.validation import reserved_findings
 from treaty.core.handlers.schemaver.labels import live_labels
 from treaty.core.handlers.versions import StoredVersion, latest_version, newest_first, schema_row
 from treaty.core.messages.schemaver import SCHEMAVER

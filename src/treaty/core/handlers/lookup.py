@@ -8,17 +8,18 @@ from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.finding import Finding
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
-from treaty.core.handlers.drafts.extras import complete, extras_of, with_number
-from treaty.core.handlers.drafts.same_versions import find_version
-from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format
-from treaty.core.handlers.drafts.validation import internal_names
-from treaty.core.handlers.drafts.version_identity import (
+from treaty.core.handlers.drafts.names import internal_names
+from treaty.core.handlers.drafts.schemas import (
+    ParsedDraft,
     VersionRules,
     policy_for,
-    type_not_allowed,
+    read,
+    refuse,
+    refuse_unknown_format,
     version_rules,
     with_text,
 )
+from treaty.core.handlers.drafts.versions import complete, extras_of, find_version, type_not_allowed, with_number
 from treaty.core.handlers.policies import refuse_bad_level
 from treaty.core.handlers.schema_ids import next_number
 from treaty.core.handlers.settings import config_in_force

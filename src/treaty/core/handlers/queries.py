@@ -9,7 +9,7 @@ from treaty.core.access.authorized_view import without_filter
 from treaty.core.access.private_subjects import hides_subjects, may_read
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision, PausingWork
-from treaty.core.handlers.drafts.extras import describe_tags
+from treaty.core.handlers.drafts.versions import describe_tags
 from treaty.core.handlers.uses import is_used, referrers, version_keys_of, versions_of
 from treaty.core.handlers.versions import (
     STATES,

@@ -7,9 +7,8 @@ from treaty.core.access.authorized_view import AuthorizedView
 from treaty.core.answers import ForcedRegistration, RegisteredVersion, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
-from treaty.core.handlers.drafts.schemas import ParsedDraft
-from treaty.core.handlers.drafts.version_identity import EXACT
-from treaty.core.handlers.drafts.version_names import NewNames, name_rows
+from treaty.core.handlers.drafts.names import NewNames, name_rows
+from treaty.core.handlers.drafts.schemas import EXACT, ParsedDraft
 from treaty.core.handlers.settings import config_row, own_value
 from treaty.core.handlers.uses import (
     GoingRows,

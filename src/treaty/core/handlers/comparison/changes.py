@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from treaty.core.command import Command
 from treaty.core.handlers.comparison.users import find_touched
 from treaty.core.handlers.compatibility import CompatibilityRequirements, find_incompatible
-from treaty.core.handlers.drafts.same_versions import find_version
 from treaty.core.handlers.drafts.schemas import ParsedDraft
+from treaty.core.handlers.drafts.versions import find_version
 from treaty.core.handlers.lookup import read_checked
 from treaty.core.handlers.versions import StoredVersion, latest_version, version_with_number
 from treaty.core.messages.differences import ChangeLevel, ChangeResult, CompareVersions

@@ -8,13 +8,13 @@ from treaty.core.command import Command, Decision
 from treaty.core.handlers.comparison.changes import TriedChange, try_change
 from treaty.core.handlers.drafts.schemas import (
     ParsedDraft,
+    VersionRules,
     answers,
     read,
     refuse,
     refuse_unknown_format,
     resolve_schema,
 )
-from treaty.core.handlers.drafts.version_identity import VersionRules
 from treaty.core.handlers.queries import at_home
 from treaty.core.handlers.settings import own_alias
 from treaty.core.handlers.versions import StoredVersion, schema_row, select, subject_of_key

@@ -1,20 +1,37 @@
 """A draft read by the engine: its references followed to the texts that they lead to, its canonical text, its identity and its
-lookup digest.
+lookup digest; and what the settings of its subject say of that.
+
+The identity of a subject: ``canonical`` (equal canonical text, references, metadata and rules), ``normalised`` (the same
+of the text in its normal form), ``exact`` (equal bytes too). Two versions of different formats or types are never the
+same; one schema may be versions of several types.
 """
 
 import hashlib
 from dataclasses import replace
 
+from treaty.core.answers import Config
 from treaty.core.command import UnansweredError
 from treaty.core.finding import Diagnostic
-from treaty.core.handlers.drafts.version_identity import NORMALISED, VersionRules, is_opaque, type_in
-from treaty.core.handlers.versions import as_sent, schema_row, select
+from treaty.core.handlers.settings import policy_of
+from treaty.core.handlers.versions import as_sent, latest_version, schema_row, select
 from treaty.core.identity import guid, lookup_digest
-from treaty.core.limits import OPAQUE_BYTES, REFERENCE_DEPTH, SCHEMA_BYTES
+from treaty.core.limits import NAME_LENGTH, OPAQUE_BYTES, REFERENCE_DEPTH, SCHEMA_BYTES
 from treaty.core.names import Subject
+from treaty.core.policy import BY_TYPE
 from treaty.core.refusals import InvalidSchema, InvalidVersion, NotFound, Reason, TooLarge
-from treaty.core.requests import LATEST, Visible
-from treaty.core.schema import Draft, Metadata, Reference, RuleSet, opaque_size, refuse_many_references
+from treaty.core.requests import LATEST, SubjectCreation, Visible
+from treaty.core.schema import (
+    CODED,
+    Draft,
+    Metadata,
+    Reference,
+    RuleSet,
+    needs_coding,
+    opaque_bytes,
+    opaque_size,
+    opaque_text,
+    refuse_many_references,
+)
 from treaty.core.schema_engine import (
     Answer,
     InvalidText,
@@ -26,9 +43,105 @@ from treaty.core.schema_engine import (
     SchemaEngine,
     bind_imports,
 )
-from treaty.core.state.values import Schema, StoredReference
+from treaty.core.state.state_tables import SUBJECT
+from treaty.core.state.values import PolicyValue, Schema, StoredReference, SubjectValue
 from treaty.core.state.view import View
 from treaty.light_dataclass import dataclass
+
+CANONICAL, NORMALISED, EXACT = "canonical", "normalised", "exact"
+"""Identities of subjects."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRules:
+    """What a subject says of its versions."""
+
+    types: str = "across"
+    identity: str = "canonical"
+    only_type: str | None = None
+    """The type of all live versions of a subject with one type; None without a live version."""
+
+
+def version_rules(view: View, subject: Subject, home: SubjectValue | SubjectCreation | None = None) -> VersionRules:
+    """Return the rules of a subject; `home` is its row, which is read where it is not given, or what it is created with."""
+    home = home or view.get(SUBJECT, subject)
+    if home is None:
+        return VersionRules()
+    latest = latest_version(view, subject) if home.types == "one" else None
+    return VersionRules(home.types, home.identity, None if latest is None else latest[1].type_name)
+
+
+def policy_for(config: Config, rules: VersionRules) -> PolicyValue:
+    """Return the policy in force: in a subject with many types versions are compared within their format and type."""
+    policy = policy_of(config)
+    return replace(policy, partition=BY_TYPE) if rules.types == "many" else policy
+
+
+# ------------------------------------------------------------------------------------------------------------ types
+
+
+def type_in(rules: VersionRules, draft: Draft, parsed: ParsedSchema) -> str:
+    """Return the type of a draft in its subject: the one that it says, else the only type of the subject if the text can
+    be of it, else the parsed name.
+
+    Raises `InvalidSchema` where the text does not contain the type that it says, `TooLarge` for a long one.
+    """
+    contained = parsed.type_names
+    if not draft.type_name:
+        only = rules.only_type or ""
+        return only if only and (not contained or only in contained) else parsed.type_name
+    if len(draft.type_name) > NAME_LENGTH:
+        raise TooLarge.of(
+            "NAME_LENGTH",
+            "The name of the type is too long",
+            path="/type",
+            new=f"{len(draft.type_name)} characters",
+            allowed=f"at most {NAME_LENGTH} characters",
+        )
+    if contained and draft.type_name not in contained:
+        raise InvalidSchema.of(
+            "TYPE_MISSING",
+            f"Invalid schema of type {draft.format}, details: it does not define {draft.type_name}",
+            path="/type",
+            old=", ".join(contained)[:1_000],
+            new=draft.type_name,
+            allowed=", ".join(contained)[:1_000],
+        )
+    return draft.type_name
+
+
+# ---------------------------------------------------------------------------------------------------- opaque content
+
+
+def is_opaque(draft: Draft, engine: SchemaEngine) -> bool:
+    """Return whether there is no plug-in for the format of a draft, so that only its bytes are known."""
+    return draft.format not in engine.formats
+
+
+def with_text(draft: Draft, engine: SchemaEngine) -> Draft:
+    """Return an opaque draft with the text that stands for its bytes; any other draft as it is.
+
+    Raises `InvalidSchema` for a text that begins as one in base64 and is none.
+    """
+    if not is_opaque(draft, engine):
+        return draft
+    if draft.data is not None:
+        return replace(draft, text=opaque_text(draft.data), data=None)
+    is_coded = draft.text.startswith(CODED)
+    if not is_coded and needs_coding(draft.text):
+        return replace(draft, text=opaque_text(opaque_bytes(draft.text)))
+    if is_coded and opaque_text(opaque_bytes(draft.text)) != draft.text:
+        raise InvalidSchema.of(
+            "OPAQUE_CODING",
+            f"Invalid schema of type {draft.format}, details: what follows {CODED} is not base64 of bytes that need it",
+            path="/schema",
+            new=draft.text[:100],
+            allowed="the bytes as they are",
+        )
+    return draft
+
+
+# -------------------------------------------------------------------------------------------------------------- reading
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
 from treaty.core.handlers.deletion import whole_subject
-from treaty.core.handlers.drafts.version_names import packages_of
+from treaty.core.handlers.drafts.names import packages_of
 from treaty.core.handlers.groups.properties import (
     refuse_bad_label_policy,
     refuse_bad_properties,

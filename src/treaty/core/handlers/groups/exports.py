@@ -8,7 +8,7 @@ from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision, PausingWork
-from treaty.core.handlers.drafts.version_names import given_names
+from treaty.core.handlers.drafts.names import given_names
 from treaty.core.handlers.versions import MissingSchemaError, StoredVersion, describe_version
 from treaty.core.messages.encodings import CodecType
 from treaty.core.messages.groups import GroupSettings

@@ -1,8 +1,8 @@
 """What imports refuse, whatever is in them: numbers that are far away or taken, words that there are not, and a mode that forbids."""
 
 from treaty.core import limits
-from treaty.core.handlers.drafts.same_versions import has_schema
 from treaty.core.handlers.drafts.schemas import ParsedDraft
+from treaty.core.handlers.drafts.versions import has_schema
 from treaty.core.handlers.settings import IMPORTING, mode_in_force
 from treaty.core.handlers.versions import StoredVersion, version_with_number
 from treaty.core.messages.groups import ANY_FORMAT

@@ -1,7 +1,7 @@
 """Settings and properties of a subject: what they may be, and the format that a subject is limited to."""
 
 from treaty.core import limits
-from treaty.core.handlers.drafts.version_names import refuse_bad_schemes
+from treaty.core.handlers.drafts.names import refuse_bad_schemes
 from treaty.core.handlers.versions import newest_first
 from treaty.core.messages.groups import ANY_FORMAT, FORMAT, GroupSettings
 from treaty.core.names import Subject

@@ -7,10 +7,17 @@ from treaty.core.access.authorized_view import without_filter
 from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.compatibility import PASSED, CompatibilityRequirements, check_compatibility
-from treaty.core.handlers.drafts.extras import complete, extras_of
-from treaty.core.handlers.drafts.same_versions import find_version
-from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse
-from treaty.core.handlers.drafts.version_identity import NORMALISED, VersionRules, policy_for, version_rules, with_text
+from treaty.core.handlers.drafts.schemas import (
+    NORMALISED,
+    ParsedDraft,
+    VersionRules,
+    policy_for,
+    read,
+    refuse,
+    version_rules,
+    with_text,
+)
+from treaty.core.handlers.drafts.versions import complete, extras_of, find_version
 from treaty.core.handlers.groups.queries import subject_row
 from treaty.core.handlers.settings import config_in_force
 from treaty.core.handlers.uses import version_keys_of

@@ -6,10 +6,8 @@ from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.finding import Finding
 from treaty.core.handlers.contexts import refuse_bad_subject
-from treaty.core.handlers.drafts.extras import refuse_bad_rules
-from treaty.core.handlers.drafts.same_versions import has_schema
-from treaty.core.handlers.drafts.schemas import ParsedDraft, with_extras
-from treaty.core.handlers.drafts.version_identity import with_text
+from treaty.core.handlers.drafts.schemas import ParsedDraft, with_extras, with_text
+from treaty.core.handlers.drafts.versions import has_schema, refuse_bad_rules
 from treaty.core.handlers.policies import created_config
 from treaty.core.handlers.registration.patches import patch_rows
 from treaty.core.handlers.registration.register import admit_draft, label_findings, read_new, refuse_unfit

@@ -13,27 +13,31 @@ from treaty.core.finding import Finding, format_list
 from treaty.core.handlers.association_queries import refuse_strong_targets
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
-from treaty.core.handlers.drafts.extras import (
+from treaty.core.handlers.drafts.names import (
+    NewNames,
+    internal_names,
+    name_rows,
+    new_names,
+    packages_of,
+    refuse_bad_names,
+)
+from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_text
+from treaty.core.handlers.drafts.versions import (
     complete,
     extras_of,
-    is_completing,
-    refuse_bad_rules,
-    retag_draft,
-    tags_in,
-    with_number,
-)
-from treaty.core.handlers.drafts.same_versions import (
     find_version,
     first_version,
     forms_of,
     has_schema,
     has_type,
+    is_completing,
     is_version,
+    refuse_bad_rules,
+    retag_draft,
+    tags_in,
+    type_not_allowed,
+    with_number,
 )
-from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format
-from treaty.core.handlers.drafts.validation import internal_names
-from treaty.core.handlers.drafts.version_identity import type_not_allowed, with_text
-from treaty.core.handlers.drafts.version_names import NewNames, name_rows, new_names, packages_of, refuse_bad_names
 from treaty.core.handlers.groups.properties import refuse_bad_settings, refuse_other_format
 from treaty.core.handlers.policies import created_config
 from treaty.core.handlers.registration.state import (

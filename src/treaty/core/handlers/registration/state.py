@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from treaty.core.access.private_subjects import is_private
 from treaty.core.answers import Config
 from treaty.core.command import Command
-from treaty.core.handlers.drafts.version_identity import VersionRules, policy_for, version_rules
+from treaty.core.handlers.drafts.schemas import VersionRules, policy_for, version_rules
 from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force
 from treaty.core.handlers.versions import StoredVersion, latest_version, schema_row
 from treaty.core.limits import TIME_AHEAD
