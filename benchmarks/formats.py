@@ -18,7 +18,7 @@ from grpc_tools import protoc
 
 from benchmarks.row import Row, against
 from benchmarks.schemas import TEXTS, Texts
-from treaty.core.identity import guid
+from treaty.core.schema import guid
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import Format
 from treaty.formats.registry import find_formats

@@ -18,12 +18,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from treaty.core.identity import guid, plain_lookup_digest
 from treaty.core.names import Subject
 from treaty.core.policy import LATEST
+from treaty.core.schema import guid, plain_lookup_digest
 from treaty.core.state import values
-from treaty.core.state.commit import START, Commit, make_append
-from treaty.core.state.root import RowDigests
+from treaty.core.state.commit import START, Commit, RowDigests, make_append
 from treaty.core.state.rows import EncodedRow, encode_row
 from treaty.core.state.rows import Row as TableRow
 from treaty.core.state.state_tables import ids_key, ordinals_key, types_key

@@ -17,8 +17,7 @@ from benchmarks.log.places import VISIT, peering
 from benchmarks.log.tape import Tape, registration
 from benchmarks.log.turns import Clock, Done, Turn
 from treaty.assemble import open_node
-from treaty.core.state.commit import START, make_append
-from treaty.core.state.root import RowDigests, roots_after
+from treaty.core.state.commit import START, RowDigests, make_append, roots_after
 from treaty.log.log import AppendResult
 from treaty.log.urls import open_log
 

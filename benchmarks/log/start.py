@@ -15,8 +15,7 @@ from benchmarks.load import Server, ask, request, treaty
 from benchmarks.log.places import VISIT, Place, peering
 from benchmarks.row import Row
 from treaty.core.state import values
-from treaty.core.state.commit import START, Commit, Position, make_append
-from treaty.core.state.root import RowDigests
+from treaty.core.state.commit import START, Commit, Position, RowDigests, make_append
 from treaty.core.state.rows import EncodedRow, encode_row
 from treaty.core.state.rows import Row as TableRow
 from treaty.log.log import AppendResult, Log

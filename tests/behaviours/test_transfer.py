@@ -18,11 +18,10 @@ from treaty.client.transfer.plan import NO_HIGHEST
 from treaty.client.transfer.registry_image import RegistryImage
 from treaty.client.transfer.registry_reader import UNTOLD, read
 from treaty.core.answers import Config, ForcedRegistration, VersionFound
-from treaty.core.identity import guid
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject, subject_of
 from treaty.core.requests import ForceReason, Scope
-from treaty.core.schema import Draft, Reference
+from treaty.core.schema import Draft, Reference, guid
 
 SHARE = 300
 MANY, ALL = 4_000, 50_000

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.oracle.avro_treaty import described
-from treaty.core.identity import guid
-from treaty.core.schema import Metadata, Reference, Rule, RuleSet
+from treaty.core.schema import Metadata, Reference, Rule, RuleSet, guid
 
 VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data" / "guid-vectors.json").read_text("utf-8"))
 

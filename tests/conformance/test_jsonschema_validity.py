@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.oracle.jsonschema_treaty import hand_made, meaning, text_of
-from treaty.core.identity import guid
+from treaty.core.schema import guid
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.canonical import print_texts
 from treaty.formats.jsonschema.parser import parse_schema

@@ -37,8 +37,7 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, OutcomeUnknown, Unavailable
 from treaty.core.registry import CallOptions
 from treaty.core.schema import Draft
-from treaty.core.state.commit import Commit, make_append
-from treaty.core.state.root import roots_after
+from treaty.core.state.commit import Commit, make_append, roots_after
 from treaty.core.state.rows import EncodedRow
 from treaty.log.log import AppendResult
 from treaty.node.node import Node

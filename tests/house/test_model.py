@@ -76,7 +76,7 @@ def test_nobody_who_judges_asks_the_law() -> None:
             (
                 "treaty.core.handlers",
                 "treaty.core.decide",
-                "treaty.core.declarations.operation",
+                "treaty.core.operations",
                 "treaty.core.declarations",
                 "treaty.core.access.permissions",
             )

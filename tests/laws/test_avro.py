@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.oracle.avro_logical import dressed, dressed_schema
 from tests.oracle.avro_schemas import PRIMITIVES, Maker, changed
 from tests.oracle.avro_treaty import meaning, model
-from treaty.core.identity import guid
+from treaty.core.schema import guid
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import derive_columns

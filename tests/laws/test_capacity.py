@@ -27,9 +27,9 @@ from treaty.core.requests import (
 )
 from treaty.core.schema import Draft
 from treaty.core.state import values
-from treaty.core.state.overlay import Overlay
 from treaty.core.state.rows import Row, encode_row
 from treaty.core.state.state_tables import CONTENT, VERSION, VERSION_BY_SUBJECT
+from treaty.core.state.view import Overlay
 
 
 @pytest.fixture

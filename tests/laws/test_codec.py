@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.laws.test_peer_words import of
 from treaty.core import schema
-from treaty.core.declarations.operation import Operation
 from treaty.core.limits import OPAQUE_BYTES
 from treaty.core.messages.associations import ListAssociations, OfId, OfName, OfSubject
 from treaty.core.names import Subject
-from treaty.core.operations import OPERATIONS
+from treaty.core.operations import OPERATIONS, Operation
 from treaty.core.schema import decode_base64, encode_base64
 from treaty.core.state import codec
 from treaty.core.state.codec import DecodeError, decode_message, dumps, dumps_in_steps, encode_message

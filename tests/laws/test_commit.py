@@ -15,8 +15,8 @@ from treaty.core.state.commit import (
     PositionToken,
     make_append,
     read_append,
+    roots_of,
 )
-from treaty.core.state.root import roots_of
 from treaty.core.state.rows import EncodedRow
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)

@@ -35,10 +35,10 @@ from treaty.core.requests import (
 )
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 from treaty.core.state.commit import Commit, Position, make_append
-from treaty.core.state.overlay import Overlay
 from treaty.core.state.rows import Row, decode_row, encode_row
 from treaty.core.state.state_tables import OUTCOME, TABLES
 from treaty.core.state.values import Outcome
+from treaty.core.state.view import Overlay
 
 S, T, AWAY = Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")
 

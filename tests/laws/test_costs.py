@@ -30,10 +30,9 @@ from treaty.core.requests import (
 )
 from treaty.core.schema import Metadata, Reference
 from treaty.core.state import values
-from treaty.core.state.overlay import Overlay
 from treaty.core.state.rows import Row, encode_row, make_row
 from treaty.core.state.state_tables import CONTEXT, SUBJECT, VERSION, VERSION_BY_NUMBER, VERSION_BY_SCHEMA, ContextKey
-from treaty.core.state.view import View
+from treaty.core.state.view import Overlay, View
 from treaty.node.segment import segment
 from treaty.node.segment.layered import LayeredTables
 

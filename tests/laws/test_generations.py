@@ -19,7 +19,6 @@ from treaty.core.messages import associations as tied
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.state import values
-from treaty.core.state.overlay import Overlay
 from treaty.core.state.rows import Row
 from treaty.core.state.state_tables import (
     CONFIG,
@@ -34,6 +33,7 @@ from treaty.core.state.state_tables import (
     types_key,
 )
 from treaty.core.state.table import Key
+from treaty.core.state.view import Overlay
 
 T, X = Subject(".", "t"), Subject(".x", "s")
 NAMES = (("scheme", "first"),)

@@ -52,7 +52,7 @@ from treaty.core.requests import (
     SubjectCreation,
 )
 from treaty.core.schema import Draft
-from treaty.core.state.overlay import Overlay
+from treaty.core.state.view import Overlay
 
 
 def test_a_subject_exists_before_its_first_version() -> None:

@@ -30,7 +30,6 @@ from treaty.core.requests import (
     SetMode,
 )
 from treaty.core.schema import Draft, Reference
-from treaty.core.state.overlay import Overlay
 from treaty.core.state.state_tables import (
     CONFIG,
     COUNTER,
@@ -44,6 +43,7 @@ from treaty.core.state.state_tables import (
 )
 from treaty.core.state.tables import DictTables
 from treaty.core.state.values import Schema, Version
+from treaty.core.state.view import Overlay
 
 subjects = st.sampled_from([Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")])
 texts = st.lists(st.sampled_from(["a", "b?", "c", "d?"]), unique=True, max_size=3).map(json.dumps)

@@ -19,7 +19,6 @@ from tests.laws import metastore_rows
 from treaty.core.names import Subject
 from treaty.core.state import values
 from treaty.core.state.commit import Position
-from treaty.core.state.overlay import Overlay
 from treaty.core.state.rows import (
     ROW_FORMAT,
     EncodedRow,
@@ -43,7 +42,7 @@ from treaty.core.state.state_tables import (
 )
 from treaty.core.state.table import Key
 from treaty.core.state.tables import DictTables
-from treaty.core.state.view import ALL_KEYS, View, after, count_group, index_entries
+from treaty.core.state.view import ALL_KEYS, Overlay, View, after, count_group, index_entries
 from treaty.node.segment.layered import LayeredTables, open_built
 
 NEWER = f'{{"v":{ROW_FORMAT + 1}}}'

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.oracle.jsonschema_schemas import NUMBERS, broken, made
 from tests.oracle.jsonschema_treaty import bindings, meaning, model
-from treaty.core.identity import guid
+from treaty.core.schema import guid
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.canonical import print_resolved, print_texts, print_value

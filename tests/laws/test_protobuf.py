@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.oracle.protobuf_files import DIALECTS, made
 from tests.oracle.protobuf_pairs import pair
 from tests.oracle.protobuf_same import arranged
-from treaty.core.identity import guid
+from treaty.core.schema import guid
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.core.state.columns import LOSSES, SCALARS, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.engine import FormatEngine

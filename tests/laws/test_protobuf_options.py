@@ -17,7 +17,7 @@ from tests.oracle.protobuf_treaty import difference, judged
 from tests.oracle.protobuf_values import list_names, list_values
 from tests.oracle.protoc import Protoc
 from treaty.core.finding import Diagnostic
-from treaty.core.identity import guid
+from treaty.core.schema import guid
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptors.defaults import round_to_float
 from treaty.formats.protobuf.encoding.files import serialize_descriptor

@@ -31,8 +31,7 @@ from treaty.core.policy import Level
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import ForceReason, Request, Scope
 from treaty.core.schema import Reference
-from treaty.core.state.api_key_table import SUBJECT_PRIVATE
-from treaty.core.state.state_tables import COUNTER_OF_SUBJECT, INDEXES, OUTCOME_BY_SEQUENCE
+from treaty.core.state.state_tables import COUNTER_OF_SUBJECT, INDEXES, OUTCOME_BY_SEQUENCE, SUBJECT_PRIVATE
 from treaty.core.state.values import PolicyValue
 
 

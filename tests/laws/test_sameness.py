@@ -15,11 +15,10 @@ from tests.laws.toy import Bench, S
 from treaty.core.answers import Config, RegisteredVersion, VersionFound
 from treaty.core.command import Decision
 from treaty.core.handlers.versions import highest_number, latest_version
-from treaty.core.identity import VERSION_PROPERTY, has_same_extras
 from treaty.core.names import Subject
 from treaty.core.refusals import NotPermitted, Refusal
 from treaty.core.requests import LATEST, Check, DeleteVersion, ForceReason, Lookup, Register, Scope, SetConfig, SetMode
-from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
+from treaty.core.schema import VERSION_PROPERTY, Draft, Metadata, Reference, Rule, RuleSet, has_same_extras
 
 BASE = Subject(".", "base")
 MANY = 21_000

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from tests.laws.test_indexes import KEYS, VALUES, place
 from tests.laws.test_tables import aliens
-from treaty.core.identity import guid, plain_lookup_digest
+from treaty.core.schema import guid, plain_lookup_digest
 from treaty.core.state import values
-from treaty.core.state.commit import as_root
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import as_root, roots_of
 from treaty.core.state.rows import ROW_FORMAT, EncodedRow, Row, decode_row, encode_row
 from treaty.node.segment import build as building
 from treaty.node.segment.build import build

@@ -10,7 +10,7 @@ from hypothesis import given
 from tests.laws.test_tables import batches, histories, last, place, seeds, shuffled, whole
 from tests.sample_rows import SAMPLES, digest_entries
 from treaty.core.state import values
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import roots_of
 from treaty.core.state.rows import EncodedRow, Row, encode_row
 from treaty.core.state.state_tables import INDEXES, ORDERS, OUTCOME_BY_SEQUENCE, SCHEMA, TABLES, VERSION
 from treaty.core.state.table import Key

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from tests.laws.metastore_rows import metastore_rows
 from treaty.core.state import values
-from treaty.core.state.commit import START, Position
+from treaty.core.state.commit import START, Position, roots_of
 from treaty.core.state.metastore.keys import TopicKey
 from treaty.core.state.metastore.tables import TOPIC
 from treaty.core.state.ordered import SortedKeys
-from treaty.core.state.overlay import Overlay
-from treaty.core.state.root import roots_of
 from treaty.core.state.rows import (
     ROW_FORMAT,
     EncodedRow,
@@ -29,7 +27,7 @@ from treaty.core.state.rows import (
 from treaty.core.state.state_tables import IDS, INDEXES, KINDS_OF_SUBJECT, ORDERS, SUBJECT, TABLES, AnyIndex, AnyTable
 from treaty.core.state.table import Key, may_lie_between
 from treaty.core.state.tables import DictTables
-from treaty.core.state.view import Tables, View, after, count_group, index_entries, past, span
+from treaty.core.state.view import Overlay, Tables, View, after, count_group, index_entries, past, span
 
 T = TypeVar("T")
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.test_tables import readable
-from treaty.core.state.commit import START, Commit, Position, as_root, make_append
-from treaty.core.state.root import RowDigests, roots_after, roots_of
+from treaty.core.state.commit import START, Commit, Position, RowDigests, as_root, make_append, roots_after, roots_of
 from treaty.core.state.rows import EncodedRow, Row, encode_row
 from treaty.core.state.state_tables import TABLES, UNROOTED
 from treaty.core.state.tables import DictTables, read

@@ -38,8 +38,7 @@ from treaty.core.schema_engine import (
     ValidatorsDescribed,
     VersionNames,
 )
-from treaty.core.state.commit import START, Commit, make_append
-from treaty.core.state.root import roots_after
+from treaty.core.state.commit import START, Commit, make_append, roots_after
 from treaty.core.state.rows import Row, encode_row
 from treaty.core.state.state_tables import SUBJECT, VERSION, VersionKey
 from treaty.core.state.tables import DictTables

@@ -16,8 +16,7 @@ from treaty.core.schema_engine import (
     RetagSchema,
     ValidateValue,
 )
-from treaty.core.state.commit import Append, make_append
-from treaty.core.state.root import roots_after
+from treaty.core.state.commit import Append, make_append, roots_after
 from treaty.log.kafka.single_writer.log import SingleWriterLog
 from treaty.log.kafka.single_writer.records import END_KEY, make_transaction
 from treaty.log.kafka.single_writer.state import CompactedState

@@ -8,8 +8,7 @@ import resource
 import sys
 from pathlib import Path
 
-from treaty.core.state.commit import START, Append, Commit, Position, make_append
-from treaty.core.state.root import RowDigests, roots_after
+from treaty.core.state.commit import START, Append, Commit, Position, RowDigests, make_append, roots_after
 from treaty.core.state.rows import EncodedRow
 from treaty.log.log import AppendResult, LogDamagedError, LogUnavailableError
 from treaty.log.sqlite.log import SqliteLog

@@ -15,8 +15,7 @@ from confluent_kafka.cimpl import TopicPartition
 
 from tests.behaviours.logs.backends import chain, played, put, row, told, whole
 from tests.behaviours.logs.brokers import Crown, Crowned
-from treaty.core.state.commit import START, as_root
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import START, as_root, roots_of
 from treaty.log.kafka.broker import topic as topic_module
 from treaty.log.kafka.broker.client import KafkaPartitionClient
 from treaty.log.kafka.broker.topic import LogTopic

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from tests.simulation.texts import AVRO, NOTED, OUTER, TOY, noted
 from treaty.core import requests as asked
 from treaty.core.answers import Config
-from treaty.core.identity import VERSION_PROPERTY
 from treaty.core.messages.groups import ANY_FORMAT
 from treaty.core.names import Subject
 from treaty.core.policy import Level, VersionRange
 from treaty.core.requests import Scope
-from treaty.core.schema import Draft, Metadata, Pairs, Reference, Rule, RuleSet, TaggedPath
+from treaty.core.schema import VERSION_PROPERTY, Draft, Metadata, Pairs, Reference, Rule, RuleSet, TaggedPath
 
 SUBJECTS = (Subject(".", "s"), Subject(".", "t"), Subject(".x", "s"), Subject(".", "a"), Subject(".y", "s"))
 """The fourth is mostly an alias, the context of the fifth is made and deleted again and again."""

@@ -16,8 +16,7 @@ from tests.simulation.judging.model.rights import is_allowed
 from tests.simulation.workload import generator
 from treaty.core.access.rights import PERMISSIONS, Access, AccessRule, with_included
 from treaty.core.answers import DeletedVersions
-from treaty.core.declarations.operation import Operation
-from treaty.core.operations import OPERATIONS
+from treaty.core.operations import OPERATIONS, Operation
 from treaty.core.requests import Request
 
 HOLDERS = (

@@ -7,11 +7,10 @@ from typing import Any, Generic, TypeVar
 from treaty.core.access.rights import Access
 from treaty.core.requests import Request
 from treaty.core.schema_engine import Question, SchemaEngine
-from treaty.core.state.overlay import Overlay
 from treaty.core.state.rows import Row
 from treaty.core.state.state_tables import TABLES, OutcomeKey
 from treaty.core.state.table import Key
-from treaty.core.state.view import View
+from treaty.core.state.view import Overlay, View
 from treaty.light_dataclass import dataclass
 
 A = TypeVar("A")

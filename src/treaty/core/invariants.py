@@ -9,11 +9,10 @@ from typing import Any
 from treaty.core.handlers.metastore.names import source_key
 from treaty.core.handlers.metastore.pins import is_kept
 from treaty.core.handlers.uses import is_used
-from treaty.core.identity import guid
 from treaty.core.limits import COUNTER
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.policy import RANGES
-from treaty.core.schema import Reference
+from treaty.core.schema import Reference, guid
 from treaty.core.sources import PRESENT, Assignment, Source, StoredType, Topic
 from treaty.core.state import association_table
 from treaty.core.state import state_tables as t

@@ -3,8 +3,7 @@
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 
-from treaty.core.state.commit import START, Position, as_root
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import START, Position, as_root, roots_of
 from treaty.core.state.rows import EncodedRow
 from treaty.light_dataclass import dataclass
 from treaty.log.capabilities import TableRoots

@@ -14,10 +14,9 @@ from treaty.core.refusals import Refusal, TooLarge
 from treaty.core.schema_engine import Answer, Question, SchemaEngine
 from treaty.core.state.codec import dumps_in_steps
 from treaty.core.state.commit import Commit, Position
-from treaty.core.state.overlay import Overlay
 from treaty.core.state.rows import EncodedRow, Row, encode_row
 from treaty.core.state.state_tables import OUTCOME
-from treaty.core.state.view import Tables, View
+from treaty.core.state.view import Overlay, Tables, View
 from treaty.light_dataclass import dataclass
 from treaty.node.follower import Follower
 from treaty.node.large_work import RunLargeWork

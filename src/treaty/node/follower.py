@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from treaty.core.limits import LOOP_BYTES, POSITIONS_KEPT
-from treaty.core.state.commit import START, Position, as_root
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import START, Position, as_root, roots_of
 from treaty.core.state.rows import EncodedRow, Row
 from treaty.core.state.tables import read, read_many
 from treaty.core.state.view import Tables

@@ -111,7 +111,7 @@ class Status:
     digest: str
     """Digest of the append at `sequence`, which identifies the history."""
     state_root: str
-    """The order-free digest of all live rows (see `treaty.core.state.root`): equal on all nodes at the same sequence."""
+    """The order-free digest of all live rows (see `treaty.core.state.commit`): equal on all nodes at the same sequence."""
     root_stated: str
     """The state root that the log states, if its rows do not match it; else empty."""
     root_found: str

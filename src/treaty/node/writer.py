@@ -5,8 +5,7 @@ from functools import partial
 
 from treaty.core.limits import CHAIN_COMMITS, LOOP_BYTES, QUEUE
 from treaty.core.state.codec import dumps_in_steps
-from treaty.core.state.commit import START, Append, Commit, Position, make_append
-from treaty.core.state.root import roots_with
+from treaty.core.state.commit import START, Append, Commit, Position, make_append, roots_with
 from treaty.core.state.state_tables import OUTCOME
 from treaty.light_dataclass import dataclass
 from treaty.log.log import AppendResult, Leader, Log, LogDamagedError, LogUnavailableError

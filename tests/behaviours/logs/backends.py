@@ -18,8 +18,7 @@ from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.model import LogModel, Weather
 from tests.simulation.runs.store import Door, Ground
 from treaty.core.limits import SNAPSHOT_RECORDS
-from treaty.core.state.commit import START, Append, Commit, Position, make_append
-from treaty.core.state.root import roots_after, roots_of
+from treaty.core.state.commit import START, Append, Commit, Position, make_append, roots_after, roots_of
 from treaty.core.state.rows import EncodedRow, decode_key
 from treaty.core.state.table import Key
 from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy

@@ -7,8 +7,7 @@ import pytest
 
 from tests.behaviours.logs.backends import Node, nodes, played, put, row, told, whole
 from treaty.core import names
-from treaty.core.state.commit import START, Append, Commit, as_root, make_append
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import START, Append, Commit, as_root, make_append, roots_of
 from treaty.core.state.rows import EncodedRow, Row, decode_row, encode_row
 from treaty.core.state.state_tables import IDS_SPARED, encodings_key, ids_key, ordinals_key
 from treaty.core.state.values import Counter, LogOrigin, SubjectValue

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.behaviours.logs.backends import told
-from treaty.core.state.commit import START, Commit, as_root, make_append
-from treaty.core.state.root import RowDigests, roots_after, roots_of
+from treaty.core.state.commit import START, Commit, RowDigests, as_root, make_append, roots_after, roots_of
 from treaty.core.state.rows import EncodedRow, decode_key
 from treaty.log.log import AppendResult
 from treaty.log.maintenance.repair import accept_state, quarantine_rows

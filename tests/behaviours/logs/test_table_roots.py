@@ -9,8 +9,7 @@ import pytest
 
 from tests.behaviours.logs.backends import Node, accepted, attempt, chain, nodes, put, row, told
 from tests.behaviours.logs.hands import SQL, Hand
-from treaty.core.state.commit import START, Append, Commit, Position, as_root, make_append
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import START, Append, Commit, Position, as_root, make_append, roots_of
 from treaty.core.state.rows import EncodedRow
 from treaty.core.state.tables import DictTables
 from treaty.log.capabilities import TableRoots

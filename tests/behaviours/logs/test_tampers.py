@@ -15,8 +15,7 @@ from treaty.core.answers import Config
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import CallOptions
 from treaty.core.requests import ListSubjects, Scope, SetConfig
-from treaty.core.state.commit import START, as_root
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import START, as_root, roots_of
 from treaty.log.capabilities import TableRoots
 from treaty.log.log import Log
 from treaty.log.maintenance.repair import accept_state, check_state, find_unreadable_rows, quarantine_rows

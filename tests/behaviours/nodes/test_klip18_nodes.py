@@ -13,8 +13,7 @@ from treaty.core.messages import metastore as m
 from treaty.core.refusals import OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CallOptions
 from treaty.core.requests import GetOutcome
-from treaty.core.state.commit import Commit, make_append
-from treaty.core.state.root import roots_after
+from treaty.core.state.commit import Commit, make_append, roots_after
 from treaty.core.state.rows import EncodedRow, UnreadableRowError
 from treaty.log.log import AppendResult
 from treaty.metastore.metastore import AsyncMetastore

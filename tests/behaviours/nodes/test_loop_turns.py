@@ -23,8 +23,7 @@ from treaty.core.refusals import Incompatible, OutcomeUnknown
 from treaty.core.registry import CallOptions
 from treaty.core.requests import GetOutcome, GetSchema, GetVersion, Lookup, Register
 from treaty.core.schema import Draft
-from treaty.core.state.commit import START, make_append
-from treaty.core.state.root import roots_with
+from treaty.core.state.commit import START, make_append, roots_with
 from treaty.formats.engine import shorten_findings
 from treaty.log.urls import open_log
 from treaty.node import follower, writer

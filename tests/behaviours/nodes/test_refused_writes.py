@@ -10,8 +10,7 @@ from tests.simulation.model import Weather
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import CallOptions
 from treaty.core.requests import ListSubjects
-from treaty.core.state.commit import Commit, make_append
-from treaty.core.state.root import roots_after
+from treaty.core.state.commit import Commit, make_append, roots_after
 from treaty.core.state.rows import EncodedRow
 from treaty.log.log import AppendResult
 from treaty.node.queue import PATIENCE_SECONDS, READ_ONLY_SECONDS, REFUSING_SECONDS

@@ -18,8 +18,7 @@ from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnkn
 from treaty.core.registry import CallOptions, Reply
 from treaty.core.requests import LATEST, DeleteSubject, GetOutcome, GetVersion, ListSubjects
 from treaty.core.schema_engine import Answer, ParseSchema, Question, SchemaEngine
-from treaty.core.state.commit import START, Append, Commit, make_append
-from treaty.core.state.root import roots_after, roots_of
+from treaty.core.state.commit import START, Append, Commit, make_append, roots_after, roots_of
 from treaty.core.state.rows import EncodedRow, Row, encode_row
 from treaty.core.state.state_tables import OUTCOME, OutcomeKey
 from treaty.core.state.values import Outcome

@@ -9,8 +9,7 @@ import pytest
 
 from tests.behaviours.logs.backends import State, accepted, attempt, put, row, told, whole
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
-from treaty.core.state.commit import START, Commit, Position, as_root, make_append
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import START, Commit, Position, as_root, make_append, roots_of
 from treaty.core.state.rows import EncodedRow
 from treaty.log.kafka.multi_writer import chunks, compaction
 from treaty.log.kafka.multi_writer.chunks import (

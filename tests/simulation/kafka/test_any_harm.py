@@ -14,8 +14,7 @@ import pytest
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.kafka.any import here
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
-from treaty.core.state.commit import START, Commit, Position, as_root, make_append
-from treaty.core.state.root import RowDigests, roots_of
+from treaty.core.state.commit import START, Commit, Position, RowDigests, as_root, make_append, roots_of
 from treaty.core.state.rows import EncodedRow
 from treaty.log.kafka.multi_writer.chunks import ChunkError, read_chunk
 from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy

@@ -13,9 +13,8 @@ from treaty.cli.registry.connection import as_json
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.core.limits import RESTORE_FAULTS, RESTORE_GAP
-from treaty.core.state.commit import START, Position
+from treaty.core.state.commit import START, Position, roots_of
 from treaty.core.state.indexes import InvariantViolation
-from treaty.core.state.root import roots_of
 from treaty.core.state.rows import EncodedRow
 from treaty.log.maintenance.backup import write_backup
 from treaty.log.maintenance.dump import DumpError, DumpHead, make_head, write_dump

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from treaty.core.limits import DUMP_LINE_BYTES
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import roots_of
 from treaty.core.state.rows import EncodedRow
 from treaty.log.maintenance.backup import is_backup, read_backup
 from treaty.log.maintenance.dump import (

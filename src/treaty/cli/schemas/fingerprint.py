@@ -9,8 +9,7 @@ from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.references import References
 from treaty.cli.terminal.schema_file import SchemaFile, load_schema
 from treaty.cli.terminal.source import UnusableError, read_text
-from treaty.core.identity import guid
-from treaty.core.schema import Reference
+from treaty.core.schema import Reference, guid
 from treaty.formats.format import InvalidSchemaError
 from treaty.wire.confluent.bodies import MetadataBody, RuleSetBody, metadata_of, rules_of
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from treaty.client.transfer.registry_image import Place, RegistryImage
 from treaty.core.answers import VersionFound
-from treaty.core.identity import guid
 from treaty.core.limits import REFERENCE_DEPTH
 from treaty.core.names import subject_of
+from treaty.core.schema import guid
 from treaty.core.schema_engine import ParsedSchema, ParseSchema, ResolvedReference, ResolvedSchema, bind_imports
 from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import find_formats

@@ -8,10 +8,10 @@ from treaty.core.access.rights import Access
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.state import state_tables as t
-from treaty.core.state.api_key_table import SUBJECT_PRIVATE
 from treaty.core.state.association_table import ASSOCIATION
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.schemaver_tables import DRAFT, SUPERSEDED, SUPERSEDED_BY
+from treaty.core.state.state_tables import SUBJECT_PRIVATE
 from treaty.core.state.table import E, Index, K, Key, Table, V
 from treaty.core.state.values import ConfigValue
 from treaty.core.state.view import ALL_KEYS, View

@@ -6,17 +6,10 @@ from typing import Any
 from treaty.core import answers as a
 from treaty.core import requests as q
 from treaty.core.access import permissions, request_permissions
-from treaty.core.declarations.operation import (
-    REGISTER_LIMITS,
-    SUBJECT,
-    SUBJECT_UNLESS_EXACT,
-    VERSION_LIMITS,
-    Operation,
-    is_always,
-)
 from treaty.core.handlers import any_format, association_changes, contexts, deletion, settings_changes
 from treaty.core.handlers.registration import derivation
 from treaty.core.messages import associations as t
+from treaty.core.operations import REGISTER_LIMITS, SUBJECT, SUBJECT_UNLESS_EXACT, VERSION_LIMITS, Operation, is_always
 from treaty.core.requests import Request
 
 # ------------------------------------------------------------------------------------------------ what stands before

@@ -4,7 +4,6 @@ from typing import Any
 
 from treaty.core import answers as a
 from treaty.core.access import permissions, request_permissions
-from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, Operation, is_always
 from treaty.core.handlers import api_keys, deletion, encodings, named_policies
 from treaty.core.handlers.drafts import names
 from treaty.core.handlers.groups import changes as group_changes
@@ -15,6 +14,7 @@ from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import names as n
 from treaty.core.messages import policies as p
+from treaty.core.operations import DRAFT_LIMITS, SUBJECT, Operation, is_always
 from treaty.core.requests import Request
 
 

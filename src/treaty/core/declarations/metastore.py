@@ -5,7 +5,6 @@ from typing import Any
 from treaty.core.access import source_permissions as permissions
 from treaty.core.access import statement_permissions
 from treaty.core.access.script_permissions import of_script
-from treaty.core.declarations.operation import REGISTER_LIMITS, Operation, is_always
 from treaty.core.handlers.metastore import (
     changes,
     creation,
@@ -25,6 +24,7 @@ from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
 from treaty.core.messages import runners as r
 from treaty.core.messages import scripts as batch
+from treaty.core.operations import REGISTER_LIMITS, Operation, is_always
 
 _SOURCE_LIMITS = ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_COLUMNS", "SOURCE_PROPERTIES", "TYPE_DEPTH")
 

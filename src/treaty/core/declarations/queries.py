@@ -6,13 +6,13 @@ from typing import Any
 from treaty.core import answers as a
 from treaty.core import requests as q
 from treaty.core.access import permissions, request_permissions
-from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, SUBJECT_UNLESS_EXACT, Operation, SubjectMember
 from treaty.core.handlers import association_queries, contexts, listings, lookup, queries, settings_changes
 from treaty.core.handlers.comparison import differences, search
 from treaty.core.messages import associations as t
 from treaty.core.messages import differences as d
 from treaty.core.messages import names as n
 from treaty.core.messages import search as find
+from treaty.core.operations import DRAFT_LIMITS, SUBJECT, SUBJECT_UNLESS_EXACT, Operation, SubjectMember
 
 ASSOCIATED_SUBJECT: SubjectMember[t.ListAssociations] = SubjectMember(
     lambda request: request.of.subject if isinstance(request.of, t.OfSubject) else None,

@@ -3,10 +3,10 @@
 from typing import Any
 
 from treaty.core.access import permissions, request_permissions
-from treaty.core.declarations.operation import REGISTER_LIMITS, SUBJECT, Operation, is_always
 from treaty.core.handlers.registration import publication
 from treaty.core.handlers.schemaver import queries
 from treaty.core.messages import schemaver as s
+from treaty.core.operations import REGISTER_LIMITS, SUBJECT, Operation, is_always
 from treaty.core.requests import Request
 
 

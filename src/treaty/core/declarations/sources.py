@@ -3,10 +3,10 @@
 from typing import Any
 
 from treaty.core.access import source_permissions as permissions
-from treaty.core.declarations.operation import Operation
 from treaty.core.handlers.metastore import queries
 from treaty.core.messages import metastore as m
 from treaty.core.messages import query_feed as f
+from treaty.core.operations import Operation
 
 DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation("describe-source", m.DescribeSource, m.SourceFound, queries.describe_source, permissions.of_source("read")),

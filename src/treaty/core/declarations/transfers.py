@@ -4,11 +4,11 @@ from typing import Any
 
 from treaty.core import answers as a
 from treaty.core.access import permissions, request_permissions
-from treaty.core.declarations.operation import DRAFT_LIMITS, REGISTER_LIMITS, Operation, is_always
 from treaty.core.handlers.groups import exports, imports
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import transfers as x
+from treaty.core.operations import DRAFT_LIMITS, REGISTER_LIMITS, Operation, is_always
 
 DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(

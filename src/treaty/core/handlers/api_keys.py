@@ -22,8 +22,8 @@ from treaty.core.messages.api_keys import (
 )
 from treaty.core.refusals import Forbidden, Invalid, NameTaken, TooLarge
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state.api_key_table import API_KEY, ApiKeyDigest
 from treaty.core.state.rows import Row, make_row, make_tombstone
+from treaty.core.state.state_tables import API_KEY, ApiKeyDigest
 from treaty.core.state.values import ApiKey
 from treaty.core.state.view import View
 

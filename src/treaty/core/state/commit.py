@@ -1,15 +1,21 @@
-"""Commits, and the appends that carry them: digests, and the envelope that never changes its prefix."""
+"""Commits, and the appends that carry them: digests, the envelope that never changes its prefix, and the state root that an append states.
+
+The root is an order-free digest of all rows. A table adds the sum of the digests of its rows modulo 2**256 (see
+`EncodedRow.digest`), and the root is the sum over all tables, as 32 bytes, big-endian (`as_root`). Adding and taking away rows
+moves it, so that the root after a commit is known without a look at any other row.
+"""
 
 import hashlib
 import json
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
-from typing import Any
+from typing import Any, Protocol
 
 from treaty.core.state.codec import dumps
-from treaty.core.state.rows import EncodedRow
+from treaty.core.state.rows import EncodedRow, decode_key, key_text
 from treaty.core.state.state_tables import UNROOTED
+from treaty.core.state.table import Key
 from treaty.light_dataclass import dataclass
 
 MAGIC = b"TRTY"
@@ -216,7 +222,7 @@ def make_append(
     """Build the append of `commits` on `base`, by `dumps` or a function like it; the first append of a log gives it its
     identity.
 
-    `roots` is what each table adds to the state root after it (see `treaty.core.state.root`). None repeats the root of
+    `roots` is what each table adds to the state root after it (see `treaty.core.state.commit`). None repeats the root of
     the base: for commits without rows that count. Raises `ValueError` for sequences that do not follow the base, and
     for rows that count where `roots` is None.
     """
@@ -270,3 +276,78 @@ def _commit_from(form: list[object], sequence: int) -> Commit:
     command_id, time, rows = form
     encoded = tuple(EncodedRow(*row) for row in rows)  # type: ignore[attr-defined]
     return Commit(sequence, encoded, str(command_id), int(time))  # type: ignore[call-overload]
+
+
+# ------------------------------------------------------------------------------------------------------- the state root
+
+
+class RootedTables(Protocol):
+    """Tables that know what they and each of their rows add to the root."""
+
+    @property
+    def roots(self) -> Mapping[str, int]:
+        """What each table adds to the state root; a table that adds nothing may be missing."""
+        ...
+
+    def share(self, table: str, key: Key) -> int:
+        """Return the digest of a row as stored in the log; 0 where there is none."""
+        ...
+
+
+class RowDigests:
+    """The digests of a state's rows without the rows: for who writes rows and holds no tables."""
+
+    def __init__(self, rows: Iterable[EncodedRow] = ()) -> None:
+        """Begin with the rows of a state."""
+        self.roots: Mapping[str, int] = {}
+        self._shares: dict[tuple[str, str], int] = {}
+        self.put(rows)
+
+    def share(self, table: str, key: Key) -> int:
+        """Return the digest of a row; 0 where there is none."""
+        return self._shares.get((table, key_text(key)), 0)
+
+    def put(self, rows: Iterable[EncodedRow]) -> None:
+        """Take rows into the state; tombstones take out."""
+        last = {(row.table, row.key): row for row in rows}
+        self.roots = roots_after(self, last.values())
+        for place, row in last.items():
+            if row.value is None:
+                self._shares.pop(place, None)
+            else:
+                self._shares[place] = row.digest
+
+
+def roots_after(tables: RootedTables, rows: Iterable[EncodedRow]) -> Mapping[str, int]:
+    """Return what each table adds to the root after some rows were applied; of rows that change again the last state
+    counts.
+
+    A table that adds nothing is missing.
+    """
+    return roots_with(tables, ((row, decode_key(row.key)) for row in rows))
+
+
+def roots_with(tables: RootedTables, rows: Iterable[tuple[EncodedRow, Key]]) -> dict[str, int]:
+    """Return the same where the keys have been read."""
+    roots, share = dict(tables.roots), tables.share
+    for (table, key), row in {(row.table, key): row for row, key in rows}.items():
+        add_share(roots, table, row.digest - share(table, key))
+    return roots
+
+
+def add_share(roots: dict[str, int], table: str, change: int) -> None:
+    """Change what a table adds; one that adds nothing any more is left out."""
+    if change:
+        total = (roots.get(table, 0) + change) % MODULUS
+        if total:
+            roots[table] = total
+        else:
+            del roots[table]
+
+
+def roots_of(rows: Iterable[EncodedRow]) -> Mapping[str, int]:
+    """Return what each table adds to the root of a state that has just these rows, each once."""
+    roots: dict[str, int] = {}
+    for row in rows:
+        add_share(roots, row.table, row.digest)
+    return roots

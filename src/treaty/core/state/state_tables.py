@@ -6,12 +6,26 @@ from typing import Any, NamedTuple
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.policy import named_policies
 from treaty.core.state import values
-from treaty.core.state.api_key_table import API_KEY, SUBJECT_PRIVATE
 from treaty.core.state.association_table import ASSOCIATION
 from treaty.core.state.metastore.tables import ASSIGNMENT, DROPPED, PLANNING, RUNNER, SOURCE, TOPIC, TOPIC_LEASE, TYPE
 from treaty.core.state.policy_table import POLICY
 from treaty.core.state.schemaver_tables import DRAFT, SUPERSEDED
 from treaty.core.state.table import Index, Table
+
+
+class ApiKeyDigest(NamedTuple):
+    """Key of an API key: the SHA-256 of its text, in hex. The text itself is stored nowhere."""
+
+    sha256: str
+
+
+def _subject_private(key: Subject, value: values.SubjectValue) -> tuple[Subject, ...]:
+    return (key,) if value.private else ()
+
+
+SUBJECT_PRIVATE = Index("subject.private", Subject, _subject_private, (0, 1), ordered=True, by_value=True)
+"""The private subjects, in order."""
+API_KEY = Table("api_key", ApiKeyDigest, values.ApiKey, ordered=True)
 
 
 class ContentKey(NamedTuple):

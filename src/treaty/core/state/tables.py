@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from treaty.core.state.commit import START, Position, as_root
+from treaty.core.state.commit import START, Position, add_share, as_root, roots_with
 from treaty.core.state.ordered import SortedKeys
-from treaty.core.state.root import add, roots_with
 from treaty.core.state.rows import (
     DecodedRow,
     EncodedRow,
@@ -252,7 +251,7 @@ class DictTables:
         place = row.table, row.key
         if old is None and place not in self.quarantine:
             return
-        add(self.roots, row.table, -self._shares[row.table].pop(row.key))
+        add_share(self.roots, row.table, -self._shares[row.table].pop(row.key))
         if old is None:
             del self.quarantine[place], self._unreadable[row.table][row.key]
             self._unreadable_keys[row.table] -= _has_key_of_table(row)
@@ -270,7 +269,7 @@ class DictTables:
 
     def _put_in(self, row: Row, value: Value, share: int) -> None:
         self._shares.setdefault(row.table, {})[row.key] = share
-        add(self.roots, row.table, share)
+        add_share(self.roots, row.table, share)
         if isinstance(value, UnreadableValue):
             self._unreadable.setdefault(row.table, {})[row.key] = value
             self._unreadable_keys[row.table] += _has_key_of_table(row)
@@ -289,7 +288,7 @@ class DictTables:
         """Give a row another value: what follows from its key alone stays as it is."""
         table, shares = row.table, self._shares[row.table]
         self._tables[table][row.key] = value
-        add(self.roots, table, share - shares[row.key])
+        add_share(self.roots, table, share - shares[row.key])
         shares[row.key] = share
         for index in _OF_VALUES[table]:
             before, now = index.entries(row.key, old), index.entries(row.key, value)

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from treaty.core.limits import COUNTER
-from treaty.core.state.commit import START
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import START, roots_of
 from treaty.core.state.rows import EncodedRow, Row, decode_row, encode_row
 from treaty.core.state.state_tables import IDS_SPARED, KINDS_FOR_EVER
 from treaty.core.state.values import Counter, LogOrigin

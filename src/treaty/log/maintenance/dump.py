@@ -15,8 +15,7 @@ from typing import IO
 import zstandard
 
 from treaty.core.limits import DUMP_LINE_BYTES
-from treaty.core.state.commit import Position
-from treaty.core.state.root import add, roots_of
+from treaty.core.state.commit import Position, add_share, roots_of
 from treaty.core.state.rows import EncodedRow
 from treaty.log.log import LogDelta
 from treaty.log.state_roots import find_root_mismatches
@@ -124,7 +123,7 @@ def read_rows(head: DumpHead, first: bytes, lines: Iterable[bytes], *, lenient: 
                 f"line {number}, row {row.key} of {row.table}, is not in its order, or there twice; copy it again"
             )
         checksum.update(line)
-        add(shares, row.table, row.digest)
+        add_share(shares, row.table, row.digest)
         count, before = count + 1, _sort_key(row)
         yield row
     raise DumpError(f"the dump was cut short after line {number}: {count} of {head.rows} rows are there; copy it again")

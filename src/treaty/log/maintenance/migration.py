@@ -7,8 +7,7 @@ Of all copies only one may become whole: the old log's seal names its identity b
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from treaty.core.state.commit import START, Position
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import START, Position, roots_of
 from treaty.core.state.rows import EncodedRow, Row, decode_row, encode_row
 from treaty.core.state.values import LogOrigin
 from treaty.log.log import Log, LogDelta

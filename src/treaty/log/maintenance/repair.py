@@ -5,9 +5,8 @@ lowered, and the state root of changed rows is accepted.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from treaty.core.state.commit import START, Position, as_root
+from treaty.core.state.commit import START, Position, as_root, roots_of
 from treaty.core.state.reserved import ReservedIds, healing_row, reserved_ids
-from treaty.core.state.root import roots_of
 from treaty.core.state.rows import EncodedRow, Row, UnreadableValue, decode_row, encode_row, key_text
 from treaty.core.state.state_tables import TABLES
 from treaty.core.state.table import Key

@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
-from treaty.core.state.commit import START, Commit, Position, make_append
-from treaty.core.state.root import RowDigests, add, roots_of
+from treaty.core.state.commit import START, Commit, Position, RowDigests, add_share, make_append, roots_of
 from treaty.core.state.rows import EncodedRow, Row, decode_row, encode_row
 from treaty.core.state.state_tables import IDS_SPARED, KINDS_FOR_EVER
 from treaty.core.state.values import Counter, LogOrigin
@@ -71,7 +70,7 @@ async def restore_log(
     for batch in _split_batches(_prepare_rows(rows, gap)):
         for row in batch:  # each comes once: a dump is in order, and a log has a row under a key
             before = log_rows.pop((row.table, row.key), None)
-            add(roots, row.table, row.digest - (before.digest if before else 0))
+            add_share(roots, row.table, row.digest - (before.digest if before else 0))
         position = await append_rows(log, position, batch, dict(roots), time)
         written += len(batch)
         progress(written)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from treaty.core.state.root import add
+from treaty.core.state.commit import add_share
 from treaty.core.state.rows import EncodedRow, UnreadableValue
 from treaty.core.state.state_tables import TABLES, AnyIndex, AnyTable
 from treaty.core.state.table import Key
@@ -199,7 +199,7 @@ class _Table:
         self.writer.close()
         built.counts[self.name] = self.writer.count
         built.rows += self.writer.count - len(self.dead)
-        add(built.roots, self.name, self.digest)
+        add_share(built.roots, self.name, self.digest)
         columns = built.columns
         columns[f"data:{self.name}"] = (self.writer.prior, self.writer.data)
         columns[f"ends:{self.name}"] = (self.writer.ends.tobytes(),)

@@ -8,8 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from treaty.core.state.codec import dumps
-from treaty.core.state.commit import START, Position, as_root
-from treaty.core.state.root import add, roots_with
+from treaty.core.state.commit import START, Position, add_share, as_root, roots_with
 from treaty.core.state.rows import DecodedRow, EncodedRow, Row
 from treaty.core.state.state_tables import TABLES, AnyIndex, AnyTable
 from treaty.core.state.table import E, Index, K, Key, Table, V
@@ -128,7 +127,7 @@ class LayeredTables:
             return self._over.roots
         roots = dict(self._left)
         for table, total in self._over.roots.items():
-            add(roots, table, total)
+            add_share(roots, table, total)
         return roots
 
     def has(self, table: Table[K, Any], key: K) -> bool:
@@ -332,7 +331,7 @@ class LayeredTables:
         if number is not None:
             self._covered.setdefault(table, set()).add(key)
             self._doubt(base.row(table, number))
-            add(self._left, table, -base.encoded(table, number).digest)
+            add_share(self._left, table, -base.encoded(table, number).digest)
 
     def _doubt(self, row: Row) -> None:
         entry = count_group(row)

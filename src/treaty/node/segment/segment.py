@@ -12,7 +12,7 @@ import msgspec
 from treaty.core.large_texts import refuse_large_size, refuse_large_text
 from treaty.core.refusals import Unavailable
 from treaty.core.state.codec import dumps
-from treaty.core.state.root import add
+from treaty.core.state.commit import add_share
 from treaty.core.state.rows import EncodedRow, Row, UnreadableValue
 from treaty.core.state.state_tables import VERSION_BY_NUMBER, AnyIndex, AnyTable
 from treaty.core.state.table import Key, Table
@@ -51,7 +51,7 @@ def totals(roots: Mapping[str, int], raw_rows: Iterable[EncodedRow]) -> Mapping[
     """Return what tables add to the state root, the rows that are in no table of a segment among theirs."""
     table_totals = dict(roots)
     for row in raw_rows:
-        add(table_totals, row.table, row.digest)
+        add_share(table_totals, row.table, row.digest)
     return table_totals
 
 

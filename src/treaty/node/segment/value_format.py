@@ -13,8 +13,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from treaty.core.identity import guid, plain_lookup_digest
-from treaty.core.schema import Reference
+from treaty.core.schema import Reference, guid, plain_lookup_digest
 from treaty.core.state.codec import dumps
 from treaty.core.state.rows import ROW_FORMAT, EncodedRow, Row, Value, decode_key, decode_row
 from treaty.core.state.state_tables import TABLES

@@ -18,8 +18,7 @@ from tests.simulation.runs.store import Door, Ground
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import CallOptions
 from treaty.core.requests import GetMode, Scope
-from treaty.core.state.commit import START, Commit, as_root, make_append
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import START, Commit, as_root, make_append, roots_of
 from treaty.core.state.rows import Row, encode_row
 from treaty.core.state.values import Mode
 from treaty.log.kafka.single_writer.records import END_KEY, make_transaction

@@ -8,8 +8,7 @@ import pytest
 
 from tests.behaviours.logs.backends import rooted, row
 from tests.simulation.kafka.owner.partition import Entry, Partition
-from treaty.core.state.commit import START, Append, Commit, as_root
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import START, Append, Commit, as_root, roots_of
 from treaty.core.state.rows import EncodedRow
 from treaty.log.capabilities import OrphanRow
 from treaty.log.kafka.partition import OffsetRange, RecordBatch

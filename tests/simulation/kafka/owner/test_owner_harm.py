@@ -12,8 +12,7 @@ import pytest
 
 from tests.laws.test_owner_reading import State, World
 from tests.simulation.kafka.owner.partition import Entry
-from treaty.core.state.commit import START, Append, Position, as_root, make_append
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import START, Append, Position, as_root, make_append, roots_of
 from treaty.core.state.rows import EncodedRow
 from treaty.log.kafka.single_writer.reader import TopicReader
 from treaty.log.kafka.single_writer.records import END_KEY, make_transaction, read_row

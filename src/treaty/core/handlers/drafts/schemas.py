@@ -14,7 +14,6 @@ from treaty.core.command import UnansweredError
 from treaty.core.finding import Diagnostic
 from treaty.core.handlers.settings import policy_of
 from treaty.core.handlers.versions import as_sent, latest_version, schema_row, select
-from treaty.core.identity import guid, lookup_digest
 from treaty.core.limits import NAME_LENGTH, OPAQUE_BYTES, REFERENCE_DEPTH, SCHEMA_BYTES
 from treaty.core.names import Subject
 from treaty.core.policy import BY_TYPE
@@ -26,6 +25,8 @@ from treaty.core.schema import (
     Metadata,
     Reference,
     RuleSet,
+    guid,
+    lookup_digest,
     needs_coding,
     opaque_bytes,
     opaque_size,

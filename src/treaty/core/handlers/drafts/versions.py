@@ -23,12 +23,11 @@ from treaty.core.handlers.drafts.schemas import (
     with_extras,
 )
 from treaty.core.handlers.versions import STATES, StoredVersion, latest_version, newest_first, schema_row, with_schema
-from treaty.core.identity import VERSION_PROPERTY, Extras, has_same_extras
 from treaty.core.limits import RULE_NAME, RULES, TAGGED
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, InvalidRules, TooLarge, TypeNotAllowed
 from treaty.core.requests import Visible
-from treaty.core.schema import Draft, Metadata, Rule, RuleSet, TaggedPath
+from treaty.core.schema import VERSION_PROPERTY, Draft, Extras, Metadata, Rule, RuleSet, TaggedPath, has_same_extras
 from treaty.core.schema_engine import (
     Answer,
     FindTags,

@@ -37,9 +37,8 @@ from treaty.core.sources import Source
 from treaty.core.state.metastore.indexes import parts_of
 from treaty.core.state.metastore.keys import DroppedKey
 from treaty.core.state.metastore.tables import DROPPED
-from treaty.core.state.overlay import Overlay
 from treaty.core.state.state_tables import SUBJECT
-from treaty.core.state.view import View
+from treaty.core.state.view import Overlay, View
 
 Handler = Callable[[View, Command[Any], SchemaEngine], Any]
 OPERATION, PREVIEW = "run-script", "preview-script"

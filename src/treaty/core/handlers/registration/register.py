@@ -55,7 +55,6 @@ from treaty.core.handlers.schemaver.label_policy import check_label
 from treaty.core.handlers.schemaver.labels import live_labels
 from treaty.core.handlers.validators import inspect, refuse_faults
 from treaty.core.handlers.versions import StoredVersion, as_sent, describe_version, no_subject, version_with_number
-from treaty.core.identity import Extras
 from treaty.core.iglu_key import SchemaVer
 from treaty.core.limits import ERROR_CHARACTERS
 from treaty.core.messages.schemaver import SCHEMAVER
@@ -63,7 +62,7 @@ from treaty.core.names import Subject
 from treaty.core.policy import NONE
 from treaty.core.refusals import Incompatible, InvalidSchema, LabelRefused, Reason
 from treaty.core.requests import Register, Visible
-from treaty.core.schema import Draft
+from treaty.core.schema import Draft, Extras
 from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.view import View

@@ -22,8 +22,7 @@ import zstandard
 
 from treaty.core.limits import SNAPSHOT_CHUNK_BYTES, SNAPSHOT_CHUNKS
 from treaty.core.state.codec import dumps
-from treaty.core.state.commit import NO_ROOT, Position, as_root
-from treaty.core.state.root import add, roots_of
+from treaty.core.state.commit import NO_ROOT, Position, add_share, as_root, roots_of
 from treaty.core.state.rows import EncodedRow, decode_row
 from treaty.core.state.values import SnapshotPointer
 from treaty.log.kafka.multi_writer.spool import Payload, split_file
@@ -190,7 +189,7 @@ def read_snapshot_rows(chunks: Sequence[SnapshotChunk]) -> Iterator[EncodedRow]:
         stated = _parse_roots(next(pieces))
         for row in _parse_pieces(pieces):
             count += 1
-            add(shares, row.table, row.digest)
+            add_share(shares, row.table, row.digest)
             yield row
     except (zstandard.ZstdError, struct.error, ValueError, TypeError, StopIteration) as error:
         raise SnapshotMismatchError(f"{name} can't be read ({error!r})") from error

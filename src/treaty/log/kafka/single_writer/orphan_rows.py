@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from treaty.core.limits import ORPHAN_ROWS_COMPARED
-from treaty.core.state.commit import MODULUS, Position
-from treaty.core.state.root import roots_of
+from treaty.core.state.commit import MODULUS, Position, roots_of
 from treaty.log.capabilities import OrphanRow
 from treaty.log.kafka.single_writer.records import KeyedValue, read_row
 
