@@ -135,7 +135,7 @@ def _resolve_alias(view: View, command: Command[Any]) -> tuple[Request[Any], Sub
     named = alias_candidate(request)
     target = None if named is None else _target(view, named)
     if target is not None:
-        if access is not None and not any(access.may(one, target) for one in PERMISSIONS):
+        if access is not None and not any(access.may(permission, target) for permission in PERMISSIONS):
             raise Forbidden.of(
                 "RIGHTS",
                 f"{command.principal} is not allowed to do this: subject '{named}' stands for one that they have no "

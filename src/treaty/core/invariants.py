@@ -84,7 +84,7 @@ def _version(view: View, key: t.VersionKey, value: Version) -> Iterator[Invarian
         place: Key = (*subject, value.number)
         end: Key = (*place, key.generation, key.ordinal)
         walks = (view.walk(t.VERSION_BY_NUMBER, (state, *place), (state, *end)) for state in SHOWN)
-        if any(any(others) for others in walks):
+        if any(any(walk) for walk in walks):
             yield wrong("NUMBER_TWICE", f"another version has the number {value.number}")
 
 
@@ -112,7 +112,7 @@ def _schema(view: View, key: t.SchemaKey, value: Schema) -> Iterator[InvariantVi
         yield wrong("CONTEXT_MISSING", f"context {key.context} has no row")
     if not is_used(view, key):
         yield wrong("SCHEMA_UNUSED", "no version has it")
-    sent = tuple(Reference(one.name, one.subject, one.version) for one in value.references)
+    sent = tuple(Reference(reference.name, reference.subject, reference.version) for reference in value.references)
     expected = guid(value.text, sent, value.metadata, value.rules, imports=value.imports)
     opaque = guid(value.text, sent, value.metadata, value.rules, value.format, imports=value.imports)
     if value.guid not in {expected, opaque} and (
@@ -168,7 +168,7 @@ def _codec(view: View, key: t.CodecKey, _value: Codec) -> Iterator[InvariantViol
 
 def _counter(view: View, key: t.CounterKey, value: Counter) -> Iterator[InvariantViolation]:
     numbers = (value.highest, *chain.from_iterable(value.reserved))
-    if not all(0 <= one <= COUNTER for one in numbers):
+    if not all(0 <= number <= COUNTER for number in numbers):
         message = f"it counts up to {max(numbers, key=abs)}, and no number is above {COUNTER} (limit COUNTER)"
         yield InvariantViolation("COUNTER_BEYOND", t.COUNTER.name, key, message)
     if key.kind in t.KINDS_OF_SUBJECT:
@@ -201,8 +201,8 @@ def _association(view: View, key: association_table.AssociationKey, value: Assoc
     if value.frozen and value.lifecycle != "STRONG":
         yield wrong("ASSOCIATION_FROZEN", "it is frozen and not strong")
     subject = subject_of(value.subject)
-    versions = (view.get(t.VERSION, one) for one in view.find(t.VERSION_BY_SUBJECT, subject))
-    if not any(one is not None and one.state == "live" for one in versions):
+    versions = (view.get(t.VERSION, key) for key in view.find(t.VERSION_BY_SUBJECT, subject))
+    if not any(version is not None and version.state == "live" for version in versions):
         yield wrong("ASSOCIATION_DANGLING", f"subject {value.subject} has no live version")
     if value.lifecycle == "STRONG" and len([*view.find(association_table.ASSOCIATION_BY_SUBJECT, subject)]) > 1:
         yield wrong("ASSOCIATION_SHARED", f"it is strong, and subject {value.subject} has others")

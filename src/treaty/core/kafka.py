@@ -55,7 +55,7 @@ def parse_kafka_url(text: str, settings: Iterable[tuple[str, str]] = ()) -> tupl
     if "?" in topic or "/" in topic.rstrip("/"):
         raise KafkaSettingsError(f"'{SCHEME}{rest}' is no topic's URL; expected {SCHEME}host:port[,host:port]/topic")
     named = properties.pop(SERVERS, "")
-    names = ",".join(_server(one.strip()) for one in (servers or named).split(",") if one.strip())
+    names = ",".join(_server(server.strip()) for server in (servers or named).split(",") if server.strip())
     if not names:
         raise KafkaSettingsError(
             f"no Kafka broker is named; expected {SCHEME}host:port/topic, or {SERVERS} as a setting"
@@ -91,7 +91,7 @@ def translate_setting(name: str, value: str, where: str) -> Iterator[tuple[str, 
         members = dict(_MEMBER.findall(value))
         if members.keys() != {"username", "password"}:
             raise KafkaSettingsError(f"{where}: {name} can't be used here; set sasl.username and sasl.password")
-        yield from ((f"sasl.{one}", re.sub(r"\\(.)", r"\1", members[one])) for one in ("username", "password"))
+        yield from ((f"sasl.{member}", re.sub(r"\\(.)", r"\1", members[member])) for member in ("username", "password"))
     elif name in JAVA_ONLY and not (name == "ssl.keystore.location" and value.endswith((".p12", ".pfx"))):
         raise KafkaSettingsError(f"{where}: {name} is a setting of Java clients; say {JAVA_ONLY[name]}")
     else:

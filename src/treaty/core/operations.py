@@ -177,9 +177,9 @@ else:
 
     def __getattr__(name: str) -> object:
         if name == "NAMED_OPERATIONS":
-            table = {one.name: one for one in OPERATIONS.values()}
+            table = {operation.name: operation for operation in OPERATIONS.values()}
         elif name == "STORED_ANSWERS":
-            table = {one.answer_name: one.answer for one in OPERATIONS.values() if one.writes}
+            table = {operation.answer_name: operation.answer for operation in OPERATIONS.values() if operation.writes}
         else:
             raise AttributeError(f"module 'treaty.core.operations' has no attribute {name!r}")
         globals()[name] = table

@@ -234,10 +234,10 @@ def _change_versions(answer: Any, change: Callable[[answers.VersionFound], answe
     if isinstance(answer, PublishedVersion):
         return replace(answer, schema=replace(answer.schema, version=change(answer.schema.version)))
     if isinstance(answer, t.AssociationResults):
-        return t.AssociationResults(tuple(_result(one, change) for one in answer.results))
+        return t.AssociationResults(tuple(_result(result, change) for result in answer.results))
     if not isinstance(answer, t.ResourceBound):
         return answer
-    return replace(answer, bound=tuple(_change_bound(one, change) for one in answer.bound))
+    return replace(answer, bound=tuple(_change_bound(tie, change) for tie in answer.bound))
 
 
 def _result(

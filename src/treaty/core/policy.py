@@ -86,10 +86,10 @@ def built_in_level(name: str, ordinals: tuple[str, ...] = ()) -> Level | None:
     level, directions = LEVELS.get(name) or PRAVEGA_LEVELS.get(name), TILL_POLICIES.get(name, ())
     if level is None and not directions:
         return None
-    if len(ordinals) != len(directions) or not all(one.isascii() and one.isdecimal() for one in ordinals):
+    if len(ordinals) != len(directions) or not all(ordinal.isascii() and ordinal.isdecimal() for ordinal in ordinals):
         message = f"it needs {len(directions)} ordinals" if directions else "it takes no parameters"
         raise ValueError(message)
-    ranges = {name: VersionRange("till", int(one)) for name, one in zip(directions, ordinals, strict=True)}
+    ranges = {name: VersionRange("till", int(ordinal)) for name, ordinal in zip(directions, ordinals, strict=True)}
     return level or Level(ranges.get("backward", NONE), ranges.get("forward", NONE))
 
 
@@ -190,10 +190,10 @@ def name_of_validator(text: str) -> str:
 
 def split_validators(text: str) -> tuple[str, ...]:
     """Return the validators of a list with commas between them; those inside parentheses belong to a validator."""
-    return tuple(one for one in map(str.strip, _LISTED.findall(text)) if one)
+    return tuple(name for name in map(str.strip, _LISTED.findall(text)) if name)
 
 
 def named_policies(validators: tuple[str, ...] | None) -> tuple[str, ...]:
     """Return the names of the policies by which validators compare, each once."""
-    names = (name_of_validator(one) for one in validators or ())
+    names = (name_of_validator(validator) for validator in validators or ())
     return tuple(dict.fromkeys(name.removeprefix(POLICY) for name in names if name.startswith(POLICY)))

@@ -263,7 +263,9 @@ def has_same_extras(sent: Extras, stored: Extras, number: int) -> bool:
         return True
     if [*_rules(rules)] != [*_rules(other_rules)] or [*_without_number(metadata)] != [*_without_number(other_metadata)]:
         return False
-    text, other_text = (None if one is None else one.get(VERSION_PROPERTY) for one in (metadata, other_metadata))
+    text, other_text = (
+        None if members is None else members.get(VERSION_PROPERTY) for members in (metadata, other_metadata)
+    )
     sent_number, has = _number_in(text), _number_in(other_text)
     if sent_number is not None and has is None:
         return other_text is None and sent_number == number

@@ -91,8 +91,10 @@ class AuthorizedView:
 
     def _highest(self, context: str) -> int:
         subjects = self.walk(t.SUBJECT, *span((context,)))
-        versions = (self._base.get(t.VERSION, key) for one in subjects for key in self.find(t.VERSION_BY_SUBJECT, one))
-        return max((one.schema_id for one in versions if one is not None), default=0)
+        versions = (
+            self._base.get(t.VERSION, key) for subject in subjects for key in self.find(t.VERSION_BY_SUBJECT, subject)
+        )
+        return max((version.schema_id for version in versions if version is not None), default=0)
 
     def find(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[K]:
         """Return the keys of rows that claim an index entry, begin with `head` and may be read, ascending."""

@@ -179,7 +179,7 @@ def everywhere(permission: Permission) -> Callable[[Any], Required]:
 
 def of_subject(*permissions: Permission) -> Callable[[Any], Required]:
     """Require all of these permissions on the request's subject."""
-    return lambda request: tuple(on_subject(one, request.subject) for one in permissions)
+    return lambda request: tuple(on_subject(permission, request.subject) for permission in permissions)
 
 
 def of_subject_in_any_context(permission: Permission) -> Callable[[Any], Required]:

@@ -61,8 +61,8 @@ def is_hidden(view: View, access: Access, subject: Subject) -> bool:
 def hidden_aliases(view: View, access: Access, key: Key) -> dict[str, Any]:
     """Return the members of a config that name a subject which is hidden from a caller."""
     value, own = view.get(t.CONFIG, cast("t.ScopeKey", key)), Subject(str(key[1]), str(key[2]))
-    named = {} if value is None else {one: getattr(value, one) for one in _ALIASES}
-    return {one: name for one, name in named.items() if name and is_hidden(view, access, own.sibling(name))}
+    named = {} if value is None else {member: getattr(value, member) for member in _ALIASES}
+    return {member: name for member, name in named.items() if name and is_hidden(view, access, own.sibling(name))}
 
 
 def shown_value(view: View, access: Access, table: Table[K, V], key: K) -> V | None:
@@ -173,7 +173,7 @@ def _find_aliased(row: Row) -> Iterator[Subject]:
     """Return the subjects that a row of a config names."""
     if isinstance(row.value, ConfigValue):
         own = Subject(str(row.key[1]), str(row.key[2]))
-        names = (getattr(row.value, one) for one in _ALIASES)
+        names = (getattr(row.value, member) for member in _ALIASES)
         yield from (own.sibling(name) for name in names if name)
 
 
@@ -182,7 +182,7 @@ def keep_hidden_aliases(view: PublicView, rows: Iterable[Row]) -> Iterator[Row]:
     for row in rows:
         hidden = view.hidden_aliases(row.key) if row.table == t.CONFIG.name else {}
         value = cast("ConfigValue | None", row.value) or _UNSET
-        restored = {one: name for one, name in hidden.items() if getattr(value, one) is None}
+        restored = {member: name for member, name in hidden.items() if getattr(value, member) is None}
         yield make_row(t.CONFIG, cast("t.ScopeKey", row.key), replace(value, **restored)) if restored else row
 
 
@@ -193,7 +193,7 @@ def touches_private(view: View, subject: Subject | None, rows: Iterable[Row]) ->
     if next(view.walk(SUBJECT_PRIVATE, *ALL_KEYS), None) is None:
         return False
     touched = {subject, *(subject_of_row(t.TABLES[row.table], row.key) for row in rows)}
-    return any(is_private(view, one) for one in touched if one is not None)
+    return any(is_private(view, subject) for subject in touched if subject is not None)
 
 
 def refuse_private_creation(rows: Iterable[Row], access: Access, principal: str, name: str) -> None:

@@ -121,7 +121,7 @@ class AccessRule:
 
 
 def _matches_any(patterns: tuple[str, ...], text: str) -> bool:
-    return any(matches_pattern(one, text) for one in patterns)
+    return any(matches_pattern(pattern, text) for pattern in patterns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,24 +147,25 @@ class Access:
     def may_vendor(self, permission: Permission, vendor: str) -> bool:
         """Return whether the permission is given on all schemas of a vendor and of the vendors below it, private ones too."""
         return all(
-            any(one.has(text) for one in _areas(self, permission, private=True)) for text in patterns_of_vendor(vendor)
+            any(area.has(text) for area in _areas(self, permission, private=True))
+            for text in patterns_of_vendor(vendor)
         )
 
     def may_whole(self, permission: Permission, context: str) -> bool:
         """Return whether the permission is given on every subject of a context (``*``: of all contexts)."""
-        return any(one.holds_in(context) and "*" in one.names for one in _areas(self, permission))
+        return any(area.holds_in(context) and "*" in area.names for area in _areas(self, permission))
 
     def may_somewhere(self, permission: Permission, name: str | None = None) -> bool:
         """Return whether the permission is given on a subject of this name (None: any) in some context."""
-        return any(name is None or one.has(name) for one in _areas(self, permission))
+        return any(name is None or area.has(name) for area in _areas(self, permission))
 
     def may_associate(self, permission: Permission, topic: TopicPart) -> bool:
         """Return whether the permission is given on the keys or values of a topic."""
-        return any(permission in one.may and one.covers_topic(topic) for one in self.rules)
+        return any(permission in rule.may and rule.covers_topic(topic) for rule in self.rules)
 
     def may_path(self, permission: Permission, path: str) -> bool:
         """Return whether the permission is given on the folder of a source, by its canonical path."""
-        return any(permission in one.may and one.covers_path(path) for one in self.rules)
+        return any(permission in rule.may and rule.covers_path(path) for rule in self.rules)
 
     def may_source(self, permission: Permission, key: str) -> bool:
         """Return whether the permission is given on the source with a key (its name with A-Z as a-z)."""
@@ -172,15 +173,15 @@ class Access:
 
     def may_some_source(self, permission: Permission) -> bool:
         """Return whether the permission may be given on some source."""
-        return any(permission in one.may and one.covers_some_source for one in self.rules)
+        return any(permission in rule.may and rule.covers_some_source for rule in self.rules)
 
     def may_every_source(self, permission: Permission) -> bool:
         """Return whether one rule gives the permission on every source."""
-        return any(permission in one.may and one.covers_every_source for one in self.rules)
+        return any(permission in rule.may and rule.covers_every_source for rule in self.rules)
 
     def enters(self, context: str) -> bool:
         """Return whether any subject name in a context is readable."""
-        return any(one.holds_in(context) for one in _areas(self, "read"))
+        return any(area.holds_in(context) for area in _areas(self, "read"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,7 +206,9 @@ class Rights:
     def list_names(self, principal: str, groups: tuple[str, ...]) -> frozenset[str]:
         """Return the names by which rules match a principal: its own, its groups, and those of everybody."""
         own = {
-            group for group, members in self.groups.items() if any(matches_pattern(one, principal) for one in members)
+            group
+            for group, members in self.groups.items()
+            if any(matches_pattern(pattern, principal) for pattern in members)
         }
         return frozenset({principal, ANONYMOUS, *(f"group:{group}" for group in own.union(groups))})
 
@@ -227,7 +230,7 @@ def patterns_of_vendor(vendor: str) -> tuple[str, str]:
 def with_included(may: Iterable[Permission]) -> frozenset[Permission]:
     """Return permissions with the implied ones."""
     named = tuple(may)
-    return frozenset(named).union(*(INCLUDED.get(one, ()) for one in named))
+    return frozenset(named).union(*(INCLUDED.get(permission, ()) for permission in named))
 
 
 def matches_pattern(pattern: str, text: str) -> bool:
@@ -257,12 +260,12 @@ class AccessArea:
 @lru_cache(RIGHTS_KNOWN)
 def _may(access: Access, permission: Permission, subject: Subject, *, private: bool) -> bool:
     areas = _areas(access, permission, private=private)
-    return any(one.holds_in(subject.context) and one.has(subject.name) for one in areas)
+    return any(area.holds_in(subject.context) and area.has(subject.name) for area in areas)
 
 
 @lru_cache(RIGHTS_KNOWN)
 def _may_source(access: Access, permission: Permission, key: str) -> bool:
-    return any(permission in one.may and one.covers_source(key) for one in access.rules)
+    return any(permission in rule.may and rule.covers_source(key) for rule in access.rules)
 
 
 @lru_cache(1024)
@@ -272,7 +275,7 @@ def _sees_all(access: Access) -> bool:
 
 @lru_cache(1024)
 def _sees_private(access: Access) -> bool:
-    return any(one.holds_in(EVERYWHERE) and "*" in one.names for one in _areas(access, "read", private=True))
+    return any(area.holds_in(EVERYWHERE) and "*" in area.names for area in _areas(access, "read", private=True))
 
 
 @lru_cache(1024)
@@ -286,8 +289,8 @@ def _areas(access: Access, permission: Permission, *, private: bool = False) -> 
 
 
 def _area(contexts: tuple[str, ...], subjects: set[str]) -> AccessArea:
-    names = frozenset(one for one in subjects if one == "*" or not {"*", "?"} & set(one))
-    patterns = "|".join(_expression(one) for one in sorted(subjects - names))
+    names = frozenset(pattern for pattern in subjects if pattern == "*" or not {"*", "?"} & set(pattern))
+    patterns = "|".join(_expression(pattern) for pattern in sorted(subjects - names))
     return AccessArea(contexts, names, re.compile(patterns or "(?!)", re.DOTALL))
 
 

@@ -44,4 +44,4 @@ def of_script(request: RunScript | PreviewScript) -> Required:
         for need in needs_of(command)
     ]
     questions = request.questions if isinstance(request, PreviewScript) else ()
-    return (*needs, *(need for one in questions for need in needs_of(one)))
+    return (*needs, *(need for question in questions for need in needs_of(question)))

@@ -109,5 +109,7 @@ def drop_not_null(kind: SqlType) -> SqlType:
         case SqlMap(key, value):
             return SqlMap(drop_not_null(key), drop_not_null(value))
         case SqlStruct(fields):
-            return SqlStruct(tuple(SqlField(one.name, drop_not_null(one.type), comment=one.comment) for one in fields))
+            return SqlStruct(
+                tuple(SqlField(field.name, drop_not_null(field.type), comment=field.comment) for field in fields)
+            )
     return kind

@@ -81,7 +81,7 @@ def list_read_leaves(columns: SqlColumns, reads: Iterable[str]) -> Iterator[tupl
 
     `reads` are paths as in `find_lost_leaf`. Raises `ColumnTypeError` for a path that is none.
     """
-    read_paths = [parse_path(one) for one in reads]
+    read_paths = [parse_path(read) for read in reads]
     return (leaf for leaf in _list_kinds(columns) if any(is_touched(read, leaf[0]) for read in read_paths))
 
 
@@ -93,7 +93,7 @@ def _list_kinds(columns: SqlColumns) -> Iterator[tuple[LeafPath, tuple[str, ...]
         path, kinds, kind = waiting.pop()
         match kind:
             case SqlStruct(fields) if fields:
-                waiting += [((*path, one.name), (*kinds, "struct"), one.type) for one in reversed(fields)]
+                waiting += [((*path, field.name), (*kinds, "struct"), field.type) for field in reversed(fields)]
             case SqlArray(element):
                 waiting.append(((*path, ELEMENT), (*kinds, "array"), element))
             case SqlMap(key, value):

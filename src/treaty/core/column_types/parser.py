@@ -79,7 +79,7 @@ class TypeReader:
 
     def _need(self, sign: str, *alternatives: str) -> None:
         if not self._take(sign):
-            quoted = tuple(f"'{one}'" for one in (sign, *alternatives))
+            quoted = tuple(f"'{text}'" for text in (sign, *alternatives))
             raise self.refuse(f"{self.token.label} stands where {' or '.join(quoted)} is expected", *quoted)
 
     def read_type(self, depth: int = 1) -> SqlType:
@@ -216,7 +216,7 @@ class TypeReader:
 
     def take_words(self, *words: str) -> bool:
         """Read these keywords if they come next, and say whether they did."""
-        if tuple(one.keyword for one in self._tokens[self.at : self.at + len(words)]) != words:
+        if tuple(token.keyword for token in self._tokens[self.at : self.at + len(words)]) != words:
             return False
         self.at += len(words)
         return True

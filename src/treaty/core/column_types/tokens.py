@@ -99,7 +99,7 @@ def read_text(token: SqlToken) -> str:
     quote, inner = token.text[0], token.text[1:-1]
     if "\\" not in inner and quote not in inner:
         return inner
-    value = _ESCAPE.sub(lambda found: _unescape(found, quote), inner)
+    value = _ESCAPE.sub(lambda match: _unescape(match, quote), inner)
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if "\\u" in inner.lower() else value
 
 

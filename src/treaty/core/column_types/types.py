@@ -119,7 +119,9 @@ SqlType = SqlScalar | SqlDecimal | SqlTime | SqlArray | SqlMap | SqlStruct | Use
 
 def lower_name(name: str) -> str:
     """Return a name with A-Z as a-z and all else as it is: the key of sources and types."""
-    return name.lower() if name.isascii() else "".join(one.lower() if one.isascii() else one for one in name)
+    return (
+        name.lower() if name.isascii() else "".join(letter.lower() if letter.isascii() else letter for letter in name)
+    )
 
 
 class ColumnTypeError(ValueError):

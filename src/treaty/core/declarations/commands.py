@@ -39,15 +39,17 @@ def _sign_spec(spec: t.AssociationSpec, principal: str) -> t.AssociationSpec:
 
 
 def _sign_associate(request: t.Associate, principal: str) -> t.Associate:
-    return replace(request, wishes=tuple(_sign_spec(one, principal) for one in request.wishes))
+    return replace(request, wishes=tuple(_sign_spec(wish, principal) for wish in request.wishes))
 
 
 def _sign_changes(request: t.ChangeAssociations, principal: str) -> t.ChangeAssociations:
     def sign(change: t.ResourceChange) -> t.ResourceChange:
-        signed = tuple(replace(one, wish=_sign_spec(one.wish, principal)) for one in change.operations)
+        signed = tuple(
+            replace(operation, wish=_sign_spec(operation.wish, principal)) for operation in change.operations
+        )
         return replace(change, operations=signed)
 
-    return replace(request, changes=tuple(sign(one) for one in request.changes))
+    return replace(request, changes=tuple(sign(change) for change in request.changes))
 
 
 # ------------------------------------------------------------------------------------------------------ declarations

@@ -42,7 +42,7 @@ def add_api_keys(view: View, command: Command[AddApiKeys], engine: SchemaEngine)
         )
     rows: list[Row] = []
     described: list[ApiKeyFound] = []
-    for new in sorted(request.keys, key=lambda one: one.digest):
+    for new in sorted(request.keys, key=lambda api_key: api_key.digest):
         _refuse_bad_key(new)
         key = ApiKeyDigest(new.digest)
         stored = view.get(API_KEY, key)

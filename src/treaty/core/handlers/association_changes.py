@@ -132,7 +132,7 @@ def change_associations(
     request = command.request
     tied.refuse_bad_batch(len(request.changes))
     stage = StagedView(view, command, engine, "change-associations", request.dry_run)
-    results = tuple(_try_change(stage, one) for one in request.changes)
+    results = tuple(_try_change(stage, change) for change in request.changes)
     return Decision(() if request.dry_run else stage.rows, AssociationResults(results))
 
 
@@ -141,7 +141,7 @@ def _try_change(stage: StagedView, change: ResourceChange) -> AssociationResult:
     entry = StagedView(stage.view, command, stage.engine, stage.operation, stage.rehearsal)
     try:
         if command.access is not None:
-            wishes = tuple(one.wish for one in change.operations if one.op != "DELETE")
+            wishes = tuple(operation.wish for operation in change.operations if operation.op != "DELETE")
             required = of_associate(Associate(change.resource, wishes))
             refuse_unless_met(command.access, command.principal, required, "associate")
         bound = _apply_change(entry, change, nameless=stage.rehearsal)
@@ -229,7 +229,7 @@ def _tie(stage: StagedView, resource: Resource, spec: AssociationSpec, *, update
     """Bind one kind of a resource; a schema that comes along is registered first."""
     subject = subject_for(resource, spec)
     refuse_bad_subject(subject)
-    old = next((one for one in tied.of_resource(stage.view, resource.id) if one[1].kind == spec.kind), None)
+    old = next((tie for tie in tied.of_resource(stage.view, resource.id) if tie[1].kind == spec.kind), None)
     new = _build_value(stage, resource, spec, subject, old)
     if old is not None:
         _refuse_changed(old[1], new, spec, update=update)

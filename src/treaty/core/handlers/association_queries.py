@@ -96,7 +96,7 @@ def resource_of(association: Tied) -> Resource:
 
 def describe_associations(view: View, subject: Subject) -> tuple[ResourceAssociation, ...]:
     """Return the answer about a subject's associations."""
-    return tuple(describe_association(one) for one in _rows(view, of_subject(view, subject)))
+    return tuple(describe_association(tie) for tie in _rows(view, of_subject(view, subject)))
 
 
 def describe_association(association: Tied) -> ResourceAssociation:
@@ -120,7 +120,7 @@ def describe_association(association: Tied) -> ResourceAssociation:
 def list_associations(view: View, command: Command[ListAssociations], engine: SchemaEngine) -> Decision[Associations]:
     """List associations; none is an empty list."""
     request = command.request
-    return Decision((), Associations(tuple(describe_association(one) for one in _find_associations(view, request))))
+    return Decision((), Associations(tuple(describe_association(tie) for tie in _find_associations(view, request))))
 
 
 def _find_associations(view: View, request: ListAssociations) -> list[Tied]:
@@ -130,14 +130,14 @@ def _find_associations(view: View, request: ListAssociations) -> list[Tied]:
     match request.of:
         case OfName("-", namespace):
             places = islice(_places(view, request, namespace), *page)
-            return [one for place in places for one in _rows(view, view.find(ASSOCIATION_LISTED, place))]
+            return [tie for place in places for tie in _rows(view, view.find(ASSOCIATION_LISTED, place))]
         case OfSubject(subject):
             ties = _rows(view, of_subject(view, subject))
         case OfName(name, namespace):
             ties = of_name(view, name, namespace)
         case OfId(resource_id):
             ties = of_resource(view, resource_id)
-    ordered = sorted((one for one in ties if _is_wanted(request, one[1])), key=_order)
+    ordered = sorted((tie for tie in ties if _is_wanted(request, tie[1])), key=_order)
     return ordered[slice(*page)]
 
 
@@ -145,7 +145,7 @@ def _places(view: View, request: ListAssociations, namespace: str) -> Iterator[A
     """The places of all associations in a namespace (or `ANY`) in order, one by one; no row is looked at."""
     bounds = ALL_KEYS if namespace == ANY else span((namespace,))
     places = view.walk(ASSOCIATION_LISTED, *bounds)
-    return (one for one in places if _matches_request(request, kind=one[2], lifecycle=one[5], type_=one[6]))
+    return (place for place in places if _matches_request(request, kind=place[2], lifecycle=place[5], type_=place[6]))
 
 
 def _is_wanted(request: ListAssociations, value: Value) -> bool:
@@ -170,10 +170,12 @@ def get_associations(
     """Answer several questions, each about one resource. What one of them asks wrongly does not hurt the others."""
     request = command.request
     refuse_bad_batch(len(request.gets))
-    return Decision((), AssociationResults(tuple(_got(view, one, schemas=request.schemas) for one in request.gets)))
+    return Decision(
+        (), AssociationResults(tuple(_answer_get(view, get, schemas=request.schemas) for get in request.gets))
+    )
 
 
-def _got(view: View, request: ListAssociations, *, schemas: bool) -> AssociationResult:
+def _answer_get(view: View, request: ListAssociations, *, schemas: bool) -> AssociationResult:
     try:
         return AssociationResult(_one_resource(view, request, schemas=schemas))
     except Refusal as no:
@@ -187,10 +189,10 @@ def _one_resource(view: View, request: ListAssociations, *, schemas: bool) -> Re
     ties = _find_associations(view, request)
     if not ties:
         raise not_found(name)
-    resources = sorted({resource_of(one) for one in ties}, key=lambda one: (one.namespace, one.name))
+    resources = sorted({resource_of(tie) for tie in ties}, key=lambda resource: (resource.namespace, resource.name))
     if len(resources) > 1:
         raise invalid_association("resourceNamespace", f"{len(resources)} resources fit, name one of them", name)
-    return ResourceBound(resources[0], tuple(_describe_bound(view, one, schema=schemas) for one in ties))
+    return ResourceBound(resources[0], tuple(_describe_bound(view, tie, schema=schemas) for tie in ties))
 
 
 def _describe_bound(view: View, association: Tied, *, schema: bool) -> AssociatedSubject:

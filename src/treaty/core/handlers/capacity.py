@@ -64,7 +64,7 @@ def make_room(
         return []
     counts = {state: view.count(VERSION, (state, *subject)) for state in VERSION_STATES}
     gone = {key for key, _ in going}
-    live_count = counts["live"] - sum(one.state == "live" for _, one in going)
+    live_count = counts["live"] - sum(version.state == "live" for _, version in going)
     if live and live_count >= limits.VERSIONS_PER_SUBJECT:
         raise TooLarge.of(
             "VERSIONS_PER_SUBJECT",
@@ -77,8 +77,10 @@ def make_room(
     excess = total - len(gone) + 1 - limits.VERSIONS_KEPT_PER_SUBJECT
     if excess <= 0:
         return []
-    oldest = islice((one for one in oldest_hidden(view, subject) if one[0] not in gone), limits.VERSIONS_DROPPED)
-    droppable = [*islice((one for one in oldest if not is_needed(view, one[0])), excess)]
+    oldest = islice(
+        (stored for stored in oldest_hidden(view, subject) if stored[0] not in gone), limits.VERSIONS_DROPPED
+    )
+    droppable = [*islice((stored for stored in oldest if not is_needed(view, stored[0])), excess)]
     if droppable or gone:  # the subject does not grow
         return droppable
     raise TooLarge.of(

@@ -99,13 +99,17 @@ def find_incompatible(
     failed, findings = _compare_with(view, engine, new, against, bar)
     if failed is None and not first and not bar.said:
         return PASSED, 0
-    messages = (*(one.sentence for one in first), *_sentences(new, bar), *_last(failed, new.parsed.finding_form, bar))
+    messages = (
+        *(difference.sentence for difference in first),
+        *_sentences(new, bar),
+        *_last(failed, new.parsed.finding_form, bar),
+    )
     result = CompatibilityResult(compatible=False, messages=messages, findings=(*first, *bar.said, *findings))
     return result, 0 if failed is None else failed.number
 
 
 def _sentences(new: ParsedDraft, bar: CompatibilityRequirements) -> tuple[str, ...]:
-    return tuple(format_finding(one, new.parsed.finding_form, reader="new", writer="old") for one in bar.said)
+    return tuple(format_finding(finding, new.parsed.finding_form, reader="new", writer="old") for finding in bar.said)
 
 
 def _last(failed: FailedVersion | None, form: str, bar: CompatibilityRequirements) -> tuple[str, ...]:
@@ -133,7 +137,7 @@ def compared_with(
     if only is not None:
         chosen = ComparedVersion(only, policy.backward != NONE, policy.forward != NONE)
         return [chosen] if _same_part(view, policy.partition, new, only) else []
-    same = (one for one in _last_first(view, subject) if _same_part(view, policy.partition, new, one))
+    same = (version for version in _last_first(view, subject) if _same_part(view, policy.partition, new, version))
     candidates = islice(same, 1) if kinds <= {"none", "latest"} else same
     compared = (
         ComparedVersion(version, _holds(policy.backward, at, version), _holds(policy.forward, at, version))
@@ -179,7 +183,10 @@ def _compare_with(
     view: View, engine: SchemaEngine, new: ParsedDraft, against: list[ComparedVersion], bar: CompatibilityRequirements
 ) -> tuple[FailedVersion | None, tuple[Finding, ...]]:
     """Compare with versions, the first of `against` first: the first that fails, and what was found."""
-    olds = [(one, schema_row(view, one.version[0].context, one.version[1].schema_id)) for one in against]
+    olds = [
+        (comparison, schema_row(view, comparison.version[0].context, comparison.version[1].schema_id))
+        for comparison in against
+    ]
     for (stored, old), pair in zip(olds, _pairs(view, bar.policy, new, olds, engine), strict=True):
         number = stored.version[1].number
         if old.format != new.draft.format:

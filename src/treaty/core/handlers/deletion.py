@@ -147,7 +147,7 @@ def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEn
     if request.permanent:
         return Decision(tuple(purge_subject(view, subject)), answer)
     warned = replace(answer, warnings=warned_sources(view, command.access, live))
-    return Decision(tuple(_softly(one) for one in live), warned)
+    return Decision(tuple(_softly(version) for version in live), warned)
 
 
 def _refuse_if_needed(view: View, stored: StoredVersion, visible: Visible) -> None:

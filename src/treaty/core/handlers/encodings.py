@@ -171,7 +171,7 @@ def _find_encoding(view: View, stored: StoredVersion, codec: str) -> EncodingKey
 
 def _next_encoding(view: View, subject: Subject) -> int:
     counters = (view.get(COUNTER, encodings_key(subject)), view.get(COUNTER, IDS_SPARED))
-    encoding_id = max((one.highest for one in counters if one is not None), default=-1) + 1
+    encoding_id = max((counter.highest for counter in counters if counter is not None), default=-1) + 1
     if encoding_id > limits.COUNTER:
         raise TooLarge.of("COUNTER", "counter encodings is used up", allowed=f"at most {limits.COUNTER}")
     return encoding_id

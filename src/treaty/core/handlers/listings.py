@@ -89,7 +89,7 @@ def _stretches(view: View, prefix: Subject) -> list[SubjectRange]:
     first = SubjectRange((0, ""), DEFAULT_CONTEXT, low, _OTHERS if high is None else min(high, _OTHERS))
     middle = (SubjectRange((1, f":{context}:"), context, low, high) for context in contexts)
     last = SubjectRange((2, ""), DEFAULT_CONTEXT, max(low, _OTHERS), high)
-    return [first, *sorted(middle, key=lambda one: one.rank), last]
+    return [first, *sorted(middle, key=lambda stretch: stretch.rank), last]
 
 
 def _rank(subject: Subject, prefix: Subject) -> tuple[int, str]:
@@ -104,7 +104,7 @@ def _rank(subject: Subject, prefix: Subject) -> tuple[int, str]:
 def _onwards(view: View, prefix: Subject, last: str | None, *number: int) -> Iterator[tuple[SubjectRange, Key]]:
     """The stretches from the last entry of a page on, each with what stands for its lowest name."""
     if last is None:
-        yield from ((one, ()) for one in _stretches(view, prefix))
+        yield from ((stretch, ()) for stretch in _stretches(view, prefix))
         return
     subject = subject_of(last)
     rank = _rank(subject, prefix)
@@ -203,8 +203,8 @@ def list_schemas(
     subjects = [subject_of_key(key) for key, _ in page]
     answer = answers.Versions(
         tuple(described),
-        tuple(_aliases(view, one) for one in subjects) if request.aliases else (),
-        tuple(_list_associations(view, one, request) for one in subjects) if _asks_who_is_tied(request) else (),
+        tuple(_aliases(view, subject) for subject in subjects) if request.aliases else (),
+        tuple(_list_associations(view, subject, request) for subject in subjects) if _asks_who_is_tied(request) else (),
     )
     return Decision((), answer)
 
@@ -216,7 +216,7 @@ def _list_wanted(view: View, request: requests.ListSchemas) -> Iterator[Entry | 
     entries: Iterator[Entry | None] = _subjects(view, request) if request.latest else _versions(view, request)
     if not (request.rule_type or _asks_who_is_tied(request) or (request.latest and request.visible == "deleted")):
         return entries
-    return (one if one is not None and _is_wanted(view, request, one) else None for one in entries)
+    return (entry if entry is not None and _is_wanted(view, request, entry) else None for entry in entries)
 
 
 def _read(view: View, request: requests.ListSchemas, entry: Entry) -> StoredVersion | None:
@@ -241,7 +241,7 @@ def _is_wanted(view: View, request: requests.ListSchemas, entry: Entry) -> bool:
     associations = _list_associations(view, subject_of_key(key), replace(request, lifecycles=()))
     if not request.lifecycles:
         return bool(associations)
-    return any(one.lifecycle in request.lifecycles for one in associations) or (
+    return any(association.lifecycle in request.lifecycles for association in associations) or (
         not associations and NONE in request.lifecycles
     )
 
@@ -300,7 +300,7 @@ def _scopes(view: View, prefix: Subject, last: Key) -> Iterator[Iterable[ScopeKe
     """Keys of settings under a prefix, in several lists that are each in order; a walk begins at `last`."""
     contexts = sorted({DEFAULT_CONTEXT, *(key.context for key in view.keys(CONTEXT))})
     if not prefix.name:
-        yield [ScopeKey("context", one, "") for one in contexts if prefix.context in {EVERYWHERE, one}]
+        yield [ScopeKey("context", context, "") for context in contexts if prefix.context in {EVERYWHERE, context}]
     orders: tuple[Table[ScopeKey, Any], ...] = (CONFIG, MODE)
     for table in orders:
         if prefix.context == EVERYWHERE:

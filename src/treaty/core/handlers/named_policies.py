@@ -34,7 +34,7 @@ from treaty.core.state.values import NamedPolicy, PolicyValue
 from treaty.core.state.view import ALL_KEYS, View, after
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_TAKEN = frozenset(one.replace("_", "").casefold() for one in BUILT_IN_POLICIES)
+_TAKEN = frozenset(name.replace("_", "").casefold() for name in BUILT_IN_POLICIES)
 """Names of built-in policies, as they are read in any spelling."""
 
 
@@ -165,7 +165,7 @@ def _refuse_many(view: View) -> None:
 
 def _refuse_bad_value(view: View, policy: PolicyValue, engine: SchemaEngine) -> Pairs:
     """Return the packages of the plug-ins among the validators of a policy that can be."""
-    nested = [one for one in used_policies(policy.validators) if one not in BUILT_IN_POLICIES]
+    nested = [name for name in used_policies(policy.validators) if name not in BUILT_IN_POLICIES]
     if nested:
         raise InvalidSetting.of(
             "POLICY_NESTED",

@@ -226,7 +226,7 @@ def refuse_bad_following(view: View, scope: Scope, change: Config, at: str) -> N
         "strictness": change.policy,
         "validators": change.validators,
     }
-    differing = [one for one, value in beside.items() if value not in {None, getattr(followed, one)}]
+    differing = [member for member, value in beside.items() if value not in {None, getattr(followed, member)}]
     if differing:
         raise InvalidSetting.of(
             "POLICY_FOLLOWED",

@@ -64,7 +64,7 @@ def _no_schema(schema_id: int) -> SchemaNotFound:
 def _contexts(view: View, subject: Subject | None) -> Iterator[str]:
     yield subject.context if subject else DEFAULT_CONTEXT
     if subject is not None:
-        yield from (one.context for one in same_name_elsewhere(view, subject) if has_version(view, one))
+        yield from (namesake.context for namesake in same_name_elsewhere(view, subject) if has_version(view, namesake))
 
 
 def _describe_schema(view: View, key: SchemaKey, subject: Subject | None) -> answers.SchemaFound:
@@ -133,7 +133,7 @@ def get_pin(view: View, command: Command[GetPin], engine: SchemaEngine) -> Decis
         stored = select(view, subject, request.version, "live")
     else:
         candidates = with_schema(view, subject, request.schema_id, STATES["live"])
-        newest = max(candidates, key=lambda kept: (kept[1].number, kept[0].ordinal), default=None)
+        newest = max(candidates, key=lambda candidate: (candidate[1].number, candidate[0].ordinal), default=None)
         if newest is None:
             raise _no_such_pin(view, subject, request.schema_id)
         stored = newest

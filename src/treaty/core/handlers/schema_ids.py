@@ -148,7 +148,7 @@ def new_version(
         identity=new.identity,
     )
     key = VersionKey(*request.subject, generation, ordinal)
-    going = {one[0] for one in removed} | {row.key for row in vanishing}
+    going = {stored[0] for stored in removed} | {row.key for row in vanishing}
     named = name_rows(view, key, version, names, going)
     rows = (
         *home_rows,

@@ -46,7 +46,7 @@ from treaty.core.state.state_tables import CONFIG, MODE, SUBJECT, VERSION
 from treaty.core.state.values import Mode
 from treaty.core.state.view import ALL_KEYS, View, span
 
-_MEMBERS = frozenset(one.name for one in fields(Config))
+_MEMBERS = frozenset(member.name for member in fields(Config))
 
 
 def set_config(view: View, command: Command[SetConfig], engine: SchemaEngine) -> Decision[ConfigStored]:
@@ -125,7 +125,7 @@ def _empty_scope(view: View, scope: Scope) -> list[Row]:
     """Rows that purge what is softly deleted in a scope; refuses where live versions are there. A subject without
     versions stays.
     """
-    versions = [one for subject in _subjects(view, scope) for one in stored_versions(view, subject)]
+    versions = [stored for subject in _subjects(view, scope) for stored in stored_versions(view, subject)]
     if any(version.state == "live" for _, version in versions):
         raise NotPermitted.of(
             "IMPORT_NOT_EMPTY", "Cannot import since found existing subjects", allowed="an empty scope, or force=true"
@@ -138,7 +138,9 @@ def _empty_scope(view: View, scope: Scope) -> list[Row]:
     refuse_if_encoded(view, versions)
     return [
         *remove_versions(view, versions),
-        *chain.from_iterable(remove_subject(view, one) for one in sorted(inside) if goes_with_versions(view, one)),
+        *chain.from_iterable(
+            remove_subject(view, subject) for subject in sorted(inside) if goes_with_versions(view, subject)
+        ),
     ]
 
 

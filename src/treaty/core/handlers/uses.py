@@ -245,7 +245,9 @@ def _name_of_others(view: View, key: t.NameKey, going: GoingRows) -> Row | None:
     """The row of a name that versions share, without those that go."""
     value = view.get(t.NAME, key)
     assert value is not None, f"name {[*key]} is missing"
-    left = [one for one in (value.ordinal, *value.others) if t.VersionKey(*key[:3], one) not in going.versions]
+    left = [
+        ordinal for ordinal in (value.ordinal, *value.others) if t.VersionKey(*key[:3], ordinal) not in going.versions
+    ]
     return make_row(t.NAME, key, replace(value, ordinal=left[0], others=tuple(left[1:]))) if left else None
 
 
@@ -280,7 +282,7 @@ def _sources_over(view: View, topic: mk.TopicKey) -> Iterator[mk.SourceKey]:
 def _assignments_of(view: View, key: mk.SourceKey) -> Iterator[mk.AssignmentKey]:
     source = view.get(mt.SOURCE, key)
     keys = () if source is None else [mk.AssignmentKey(part, source.generation) for part in mi.parts_of(source)]
-    return (one for one in keys if view.get(mt.ASSIGNMENT, one) is not None)
+    return (assignment for assignment in keys if view.get(mt.ASSIGNMENT, assignment) is not None)
 
 
 def schema_pinned(subject: Subject, number: int, names: list[str], hidden: int) -> SchemaPinned:
@@ -342,8 +344,8 @@ def with_hidden(view: View, stored: StoredVersion) -> list[StoredVersion]:
     numbered = view.walk(
         t.VERSION_BY_NUMBER, ("hidden", *subject, version.number), ("hidden", *subject, version.number + 1)
     )
-    former = [kept for kept in rows_of(view, numbered) if kept[1].revision_of == key.ordinal]
-    return [stored, *(kept for kept in same if kept[1].revision_of < 0), *former]
+    former = [version for version in rows_of(view, numbered) if version[1].revision_of == key.ordinal]
+    return [stored, *(version for version in same if version[1].revision_of < 0), *former]
 
 
 def goes_with_versions(view: View, subject: Subject) -> bool:
@@ -386,7 +388,9 @@ def remove_versions(view: View, versions: list[StoredVersion], *, spare_schema: 
                 along[use.user.name, key] = use.rest(view, key, going) or make_tombstone(use.user, key)
     rows.extend(along.values())
     contents = {t.ContentKey(version.content) for _, version in versions if version.content}
-    schemas = {t.SchemaKey(key.context, one.schema_id) for key, one in versions if one.schema_id != spare_schema}
+    schemas = {
+        t.SchemaKey(key.context, version.schema_id) for key, version in versions if version.schema_id != spare_schema
+    }
     return [*rows, *_delete_unused(view, t.CONTENT, contents, going), *_delete_unused(view, t.SCHEMA, schemas, going)]
 
 

@@ -59,10 +59,10 @@ def refuse_bad_validators(view: View, named: tuple[str, ...] | None, engine: Sch
         raise TooLarge.of(
             limit, "The policy has too many validators, or too long ones", path=at, allowed=f"at most {allowed}"
         )
-    calls = tuple(_parse(one, at) for one in named)
-    missing = tuple(one.name for one in calls if not _is_here(view, one, engine))
+    calls = tuple(_parse(validator, at) for validator in named)
+    missing = tuple(call.name for call in calls if not _is_here(view, call, engine))
     if missing:
-        offered = (*(one for one in sorted(engine.validators) if not one.startswith(LINT)), f"{POLICY}NAME")
+        offered = (*(name for name in sorted(engine.validators) if not name.startswith(LINT)), f"{POLICY}NAME")
         raise InvalidSetting.of(
             "VALIDATOR_MISSING",
             f"Invalid validators. There is no validator {missing[0]} on this node",
@@ -80,7 +80,7 @@ def refuse_bad_validators(view: View, named: tuple[str, ...] | None, engine: Sch
             "VALIDATOR_PARAMETERS",
             f"Invalid validators. The parameters of {first.rule} can't be: {first.message}",
             path=at,
-            new=next(one for one in named if name_of_validator(one) == first.rule),
+            new=next(validator for validator in named if name_of_validator(validator) == first.rule),
             allowed=first.expected,
         )
     return described.packages
@@ -119,7 +119,7 @@ def _refuse_bad_policy_call(call: ValidatorCall, at: str) -> None:
 
 
 def _without_policies(named: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(one for one in named if not one.startswith(POLICY))
+    return tuple(validator for validator in named if not validator.startswith(POLICY))
 
 
 def _describe(engine: SchemaEngine, named: tuple[str, ...]) -> ValidatorsDescribed:
@@ -160,7 +160,7 @@ def inspect(
     for text in policy.validators:
         if text.startswith(POLICY):
             faults += _compare(inspected, parse_validator(text))
-    order = {name_of_validator(each).removeprefix(LINT): at for at, each in enumerate(policy.validators)}
+    order = {name_of_validator(validator).removeprefix(LINT): at for at, validator in enumerate(policy.validators)}
     return tuple(sorted(faults, key=lambda fault: order.get(fault.rule, len(order))))
 
 
@@ -274,7 +274,7 @@ def refuse_faults(subject: Subject, new: ParsedDraft, faults: tuple[Diagnostic, 
     if not faults:
         return
     first = faults[0]
-    message = "; ".join(f"{one.rule}: {one}" for one in faults)
+    message = "; ".join(f"{fault.rule}: {fault}" for fault in faults)
     reason = Reason(
         first.rule,
         f"Invalid schema of type {new.draft.format}, details: the validators of subject {subject} demand more: {message}",

@@ -146,7 +146,7 @@ def _in_state(view: View, subject: Subject, state: str, *, reverse: bool) -> Ite
 def rows_of(view: View, entries: Iterable[NumberEntry]) -> Iterator[StoredVersion]:
     """Return the versions of entries of the index of numbers, one by one."""
     rows = (_version_at(view, entry) for entry in entries)
-    return (one for one in rows if one is not None)
+    return (row for row in rows if row is not None)
 
 
 def _version_at(view: View, entry: NumberEntry) -> StoredVersion | None:
@@ -253,7 +253,7 @@ def schema_row(view: View, context: str, schema_id: int) -> Schema:
 
 def as_sent(references: Iterable[StoredReference]) -> tuple[Reference, ...]:
     """Return stored references as their sender wrote them."""
-    return tuple(Reference(one.name, one.subject, one.version) for one in references)
+    return tuple(Reference(reference.name, reference.subject, reference.version) for reference in references)
 
 
 def describe_version(view: View, stored: StoredVersion, *, data: bool = False, names: bool = False) -> VersionFound:

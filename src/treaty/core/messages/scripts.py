@@ -50,7 +50,7 @@ class ScriptMember:
     @property
     def commands(self) -> tuple[Any, ...]:
         """The members that are there."""
-        return tuple(value for one in fields(self) if (value := getattr(self, one.name)) is not None)
+        return tuple(value for member in fields(self) if (value := getattr(self, member.name)) is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,4 +121,8 @@ class PreviewScript(Request[ScriptPreview]):
     @property
     def questions(self) -> tuple[Any, ...]:
         """The questions that are there; one at most is allowed."""
-        return tuple(one for one in (self.source, self.type, self.pin, self.version, self.schema) if one is not None)
+        return tuple(
+            question
+            for question in (self.source, self.type, self.pin, self.version, self.schema)
+            if question is not None
+        )

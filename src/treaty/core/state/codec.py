@@ -121,7 +121,7 @@ class JsonCodec:
             return None, _scalar(hint, where)
         if hint is bytes:
             text = _scalar(str, where)
-            return encode_base64, lambda one: decode_base64(text(one))
+            return encode_base64, lambda value: decode_base64(text(value))
         if hint == _PAIRS and self.pairs_as_object:
             return dict, lambda members: tuple(sorted(_object(members, where).items()))
         if origin is Literal:
@@ -129,7 +129,9 @@ class JsonCodec:
         if origin is tuple or origin is frozenset:
             return self._sequence(hint, where)
         if origin in {Union, types.UnionType}:
-            return self._choice([one for one in inside if one is not type(None)], where, optional=type(None) in inside)
+            return self._choice(
+                [kind for kind in inside if kind is not type(None)], where, optional=type(None) in inside
+            )
         if isinstance(hint, type) and issubclass(hint, tuple):  # a NamedTuple
             to_json, from_json = self._parts(tuple(get_type_hints(hint).values()), where)
             return to_json, lambda items: hint(*from_json(items))
@@ -169,7 +171,7 @@ class JsonCodec:
 
     def _parts(self, hints: tuple[Any, ...], where: str) -> tuple[_Encode, _Decode]:
         """The converters of a tuple whose parts have these types."""
-        pairs = [self.converters(one, where) for one in hints]
+        pairs = [self.converters(hint, where) for hint in hints]
 
         def from_json(items: Json) -> tuple[Any, ...]:
             if len(_array(items, where)) != len(pairs):

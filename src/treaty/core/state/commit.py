@@ -226,14 +226,14 @@ def make_append(
     the base: for commits without rows that count. Raises `ValueError` for sequences that do not follow the base, and
     for rows that count where `roots` is None.
     """
-    if not commits or any(one.sequence != base.sequence + place for place, one in enumerate(commits, 1)):
+    if not commits or any(commit.sequence != base.sequence + place for place, commit in enumerate(commits, 1)):
         message = "a chain has at least one commit, and its sequences follow the base without a gap"
         raise ValueError(message)
-    if roots is None and any(row.table not in UNROOTED for one in commits for row in one.rows):
+    if roots is None and any(row.table not in UNROOTED for commit in commits for row in commit.rows):
         message = "the root of the base is not that of these rows: say what each table adds to it"
         raise ValueError(message)
     identity = base.identity if base.sequence else attempt
-    body = write([_commit_form(one) for one in commits]).encode("utf-8", "surrogatepass")
+    body = write([_commit_form(commit) for commit in commits]).encode("utf-8", "surrogatepass")
     head = _PREFIX.pack(MAGIC, ENVELOPE_FORMAT, identity, attempt, base.digest, base.sequence + 1, len(commits))
     root = base.root if roots is None else as_root(roots)
     digest = hashlib.sha256(head + root + body).digest()

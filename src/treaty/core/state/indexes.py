@@ -37,7 +37,9 @@ def wrong_indexes(tables: Tables, remedy: str = REMEDY) -> Iterator[InvariantVio
     the message has the keys that are missing and those that are too many, and ends with the `remedy`. All rows are
     gone through once for each index; one index at a time is held in memory.
     """
-    for table in sorted((one for one in TABLES.values() if one.ordered or one.indexes), key=lambda one: one.name):
+    for table in sorted(
+        (table for table in TABLES.values() if table.ordered or table.indexes), key=lambda table: table.name
+    ):
         quarantine = tables.quarantine
         readable = (key for key in tables.keys(table) if (table.name, key) not in quarantine)
         lost = [key for key in readable if tables.get(table, key) is None]
@@ -49,7 +51,7 @@ def wrong_indexes(tables: Tables, remedy: str = REMEDY) -> Iterator[InvariantVio
             yield from _compare_entries(tables, index, entries, remedy)
         if index.ordered:
             yield from _compare_order(tables, index, sorted(entry for entry, keys in entries.items() if keys), remedy)
-    for table in sorted((one for one in TABLES.values() if one.ordered), key=lambda one: one.name):
+    for table in sorted((table for table in TABLES.values() if table.ordered), key=lambda table: table.name):
         yield from _compare_order(tables, table, sorted(key for key, _ in _readable(tables, table)), remedy)
     for table in TABLES.values():
         yield from _compare_counts(tables, table, remedy)

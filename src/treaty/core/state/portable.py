@@ -46,11 +46,13 @@ def _value(kind: type) -> dict[str, Any]:
 
 def _members(kind: type[Any]) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    members = [one for one in fields(kind) if one.name != "extra"]
+    members = [member for member in fields(kind) if member.name != "extra"]
     return {
         "type": "object",
-        "properties": {one.name: _hint(hints[one.name]) for one in members},
-        "required": [one.name for one in members if one.default is MISSING and one.default_factory is MISSING],
+        "properties": {member.name: _hint(hints[member.name]) for member in members},
+        "required": [
+            member.name for member in members if member.default is MISSING and member.default_factory is MISSING
+        ],
     }
 
 
@@ -62,12 +64,12 @@ def _hint(hint: Any) -> dict[str, Any]:
     if hint == _PAIRS:
         return {"type": "object", "additionalProperties": {"type": "string"}}
     if get_origin(hint) in {Union, types.UnionType}:
-        return {"anyOf": [_hint(one) if one is not type(None) else {"type": "null"} for one in get_args(hint)]}
+        return {"anyOf": [_hint(kind) if kind is not type(None) else {"type": "null"} for kind in get_args(hint)]}
     if get_origin(hint) is tuple:
         items = get_args(hint)
         if len(items) == 2 and items[1] is Ellipsis:
             return {"type": "array", "items": _hint(items[0])}
-        return {"type": "array", "prefixItems": [_hint(one) for one in items], "maxItems": len(items)}
+        return {"type": "array", "prefixItems": [_hint(item) for item in items], "maxItems": len(items)}
     assert is_dataclass(hint), hint
     assert isinstance(hint, type)
     return _members(hint)

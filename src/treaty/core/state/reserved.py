@@ -63,12 +63,12 @@ def _reserved_by_context(view: View, ids_by_context: defaultdict[str, list[int]]
         counter, context = view.get(COUNTER, key), key.context
         if counter is None:
             continue
-        ids = sorted(one for one in {*ids_by_context[context], counter.highest} if not _is_reserved(counter, one))
+        ids = sorted(id_ for id_ in {*ids_by_context[context], counter.highest} if not _is_reserved(counter, id_))
         below = spared.highest if spared else 0
-        far = next((at for at, one in enumerate(ids) if one > _highest_below(ids, at, below) + gap), None)
+        far = next((at for at, id_ in enumerate(ids) if id_ > _highest_below(ids, at, below) + gap), None)
         if far is not None:
             ranges = tuple(_ranges(ids[far:], gap))
-            schemas = sum(any(low <= one <= high for low, high in ranges) for one in ids_by_context[context])
+            schemas = sum(any(low <= id_ <= high for low, high in ranges) for id_ in ids_by_context[context])
             yield ReservedIds(context, counter.highest, _highest_below(ids, far, 0), ranges, schemas)
 
 

@@ -338,16 +338,16 @@ _ALL: tuple[AnyTable, ...] = (
     SOURCE, TYPE, DROPPED, TOPIC, TOPIC_LEASE, RUNNER, ASSIGNMENT, PLANNING, API_KEY, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE,
     POLICY,
 )  # fmt: skip
-TABLES: Mapping[str, AnyTable] = {one.name: one for one in _ALL}
+TABLES: Mapping[str, AnyTable] = {table.name: table for table in _ALL}
 """Every state table by its name. Adding a member with a default to a value needs no new row format; changing a meaning
 does.
 """
 INDEXES: Mapping[str, AnyIndex] = {index.name: index for table in _ALL for index in table.indexes}
 """Every index by its name."""
 ORDERS: Mapping[str, AnyTable | AnyIndex] = {
-    **{name: one for name, one in TABLES.items() if one.ordered},
-    **{name: one for name, one in INDEXES.items() if one.ordered},
+    **{name: table for name, table in TABLES.items() if table.ordered},
+    **{name: index for name, index in INDEXES.items() if index.ordered},
 }
 """All that can be walked: tables by their keys, indexes by their entries."""
-UNROOTED = frozenset(one.name for one in _ALL if not one.rooted)
+UNROOTED = frozenset(table.name for table in _ALL if not table.rooted)
 """Names of the tables whose rows do not count in the state root."""

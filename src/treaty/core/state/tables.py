@@ -26,7 +26,8 @@ from treaty.core.state.values import StoredValue
 from treaty.core.state.view import subject_span
 
 _OF_VALUES: Mapping[str, tuple[AnyIndex, ...]] = {
-    table.name: tuple(one for one in table.indexes if one.by_value or not one.of_key) for table in TABLES.values()
+    table.name: tuple(index for index in table.indexes if index.by_value or not index.of_key)
+    for table in TABLES.values()
 }
 """By table: the indexes whose entries may change while the row stays."""
 _COUNTED = {name: table.counted for name, table in TABLES.items() if table.counted and table is not VERSION}
@@ -203,14 +204,14 @@ class DictTables:
         self, rows: Iterable[EncodedRow], position: Position, decoded: Mapping[EncodedRow, Row] | None = None
     ) -> None:
         """Put rows in (tombstones take out) and move to `position`; what is in `decoded` is not decoded again."""
-        self.put((read(one, decoded) for one in rows), position)
+        self.put((read(row, decoded) for row in rows), position)
 
     def advance(
         self, rows: Iterable[EncodedRow], position: Position, decoded: Mapping[EncodedRow, Row] | None = None
     ) -> bool:
         """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
-        some = [read(one, decoded) for one in rows]
-        if as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
+        some = [read(row, decoded) for row in rows]
+        if as_root(roots_with(self, ((table, row.key) for table, row, _ in some))) != position.root:
             return False
         self.put(some, position)
         return True

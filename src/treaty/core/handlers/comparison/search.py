@@ -27,8 +27,8 @@ def search(view: View, command: Command[Search], engine: SchemaEngine) -> Decisi
     (entries,) = answers(engine, (question,))
     assert isinstance(entries, EntriesFound)
     base = without_filter(view)[0]
-    visible: Visible = "deleted" if any(one.name == "state" and one.value == "deleted" for one in terms) else "live"
-    hits = tuple(one for one in entries.hits if _is_there(base, command.access, one, visible))
+    visible: Visible = "deleted" if any(term.name == "state" and term.value == "deleted" for term in terms) else "live"
+    hits = tuple(hit for hit in entries.hits if _is_there(base, command.access, hit, visible))
     gone = len(entries.hits) - len(hits)
     last = str(entries.last) if entries.last >= 0 else ""
     results = SearchResults(hits, max(0, entries.count - gone), entries.more, entries.facets, last, entries.sequence)

@@ -36,10 +36,10 @@ def find_touched(view: View, access: Access | None, subject: Subject) -> Touched
     in every other answer.
     """
     subjects = list(islice(_find_subjects(view, subject), TOUCHED + 1))
-    homes = [(subject, 0), *((one.subject, one.depth) for one in subjects)]
+    homes = [(subject, 0), *((user.subject, user.depth) for user in subjects)]
     sources, hidden = _find_sources(view, access, homes)
-    touched = [TouchedResource(SUBJECT_TOUCHED, str(one.subject), one.needs, one.depth) for one in subjects]
-    touched = sorted([*touched, *sources], key=lambda one: (one.depth, one.kind, one.name))
+    touched = [TouchedResource(SUBJECT_TOUCHED, str(user.subject), user.needs, user.depth) for user in subjects]
+    touched = sorted([*touched, *sources], key=lambda resource: (resource.depth, resource.kind, resource.name))
     return TouchedFound(tuple(touched[:TOUCHED]), hidden, len(touched) > TOUCHED)
 
 

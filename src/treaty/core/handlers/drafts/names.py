@@ -107,7 +107,7 @@ def given_names(view: View, key: VersionKey) -> Pairs:
     """Return the names of a version, (scheme, name), that no scheme of its subject computes."""
     home = view.get(SUBJECT, Subject(key.context, key.subject))
     computed = () if home is None else home.schemes
-    pairs = ((one.scheme, one.name) for one in view.find(NAME_BY_VERSION, (*key,)))
+    pairs = ((name_key.scheme, name_key.name) for name_key in view.find(NAME_BY_VERSION, (*key,)))
     return tuple(sorted(pair for pair in pairs if pair[0] not in computed))
 
 
@@ -118,7 +118,7 @@ def _shorten(text: str) -> str:
 def packages_of(schemes: tuple[str, ...], engine: SchemaEngine) -> Pairs:
     """Return those of these schemes that come from another package, with its name."""
     packages = ((scheme, engine.id_schemes.get(scheme, "")) for scheme in schemes)
-    return tuple(one for one in packages if one[1])
+    return tuple(package for package in packages if package[1])
 
 
 # ------------------------------------------------------------------------------------------------------ a new version
@@ -129,7 +129,7 @@ def new_names(subject: Subject, home: SubjectValue | SubjectCreation, new: Parse
 
     Raises `NotPermitted` where a scheme is not installed here: none is skipped for that.
     """
-    schemes = tuple(one for one in home.schemes if one != SEQUENCE)
+    schemes = tuple(scheme for scheme in home.schemes if scheme != SEQUENCE)
     if not schemes:
         return ()
     for scheme in schemes:
@@ -182,8 +182,8 @@ def name_rows(
     held = given_names(view, key) if names.given else ()
     if not set(names.given) <= set(held):
         _refuse_many({*held, *names.given})
-    given_rows = [_name_row(view, key, version, one, going, is_given=True) for one in names.given]
-    computed = [_name_row(view, key, version, one, going, is_given=False) for one in names.computed]
+    given_rows = [_name_row(view, key, version, name, going, is_given=True) for name in names.given]
+    computed = [_name_row(view, key, version, name, going, is_given=False) for name in names.computed]
     return tuple(row for row in (*given_rows, *computed) if row is not None)
 
 
@@ -193,9 +193,9 @@ def _name_row(
     name = NameKey(*key[:3], *pair)
     stored = view.get(NAME, name)
     holders = [] if stored is None else _holders(view, name, stored)
-    if any(one[0] == key for one in holders):
+    if any(holder[0] == key for holder in holders):
         return None
-    left = [one for one in holders if one[0] not in going and one[1].state != "hidden"]
+    left = [holder for holder in holders if holder[0] not in going and holder[1].state != "hidden"]
     for other, value in holders if is_given else ():
         gone = pair[0] == SCHEMAVER or value.schema_id == version.schema_id  # a label is free once it is deleted
         if other not in going and (not gone or value.state == "live"):
@@ -208,7 +208,7 @@ def _name_row(
             new=pair[1][:100],
             allowed=f"at most {limits.VERSIONS_PER_NAME} versions with one name",
         )
-    first, *later = sorted((*(one[0].ordinal for one in left), key.ordinal))
+    first, *later = sorted((*(holder[0].ordinal for holder in left), key.ordinal))
     return make_row(NAME, name, Name(first, tuple(later)))
 
 
@@ -252,7 +252,7 @@ def named_version(view: View, subject: Subject, home: SubjectValue, scheme: str,
     key = NameKey(*subject, home.generation, scheme, name)
     value = view.get(NAME, key)
     holders = [] if value is None else _holders(view, key, value)
-    return next((one for one in holders if one[1].state == "live"), holders[0] if holders else None)
+    return next((holder for holder in holders if holder[1].state == "live"), holders[0] if holders else None)
 
 
 def get_named_version(view: View, command: Command[GetNamedVersion], engine: SchemaEngine) -> Decision[VersionFound]:

@@ -237,12 +237,12 @@ def read(
 
 def _check_imports(draft: Draft, bound: tuple[ResolvedReference, ...], engine: SchemaEngine) -> InvalidText | None:
     """Return the faults of the first file that came with a draft and is not valid; None where all are."""
-    files = [(one, tuple(other for other in bound if other is not one)) for one in bound if not one.subject]
-    questions = tuple(ParseSchema(ResolvedSchema(draft.format, one.meaning.text, rest)) for one, rest in files)
+    files = [(file, tuple(other for other in bound if other is not file)) for file in bound if not file.subject]
+    questions = tuple(ParseSchema(ResolvedSchema(draft.format, file.meaning.text, rest)) for file, rest in files)
     for (file, _), answer in zip(files, answers(engine, questions), strict=True):
         if isinstance(answer, InvalidText):
             return InvalidText(
-                tuple(replace(one, message=f"the file '{file.name}': {one.message}") for one in answer.faults)
+                tuple(replace(fault, message=f"the file '{file.name}': {fault.message}") for fault in answer.faults)
             )
     return None
 
@@ -324,7 +324,7 @@ def follow(
     Raises `InvalidSchema` where a member is missing or nothing is there that may be seen, `TooLarge` past the limit.
     """
     refuse_many_references(len(references))
-    return tuple(_follow(view, parent, one, visible) for one in references)
+    return tuple(_follow(view, parent, reference, visible) for reference in references)
 
 
 def _follow(view: View, parent: Subject, reference: Reference, visible: Visible) -> StoredReference:

@@ -120,7 +120,7 @@ def extras_of(view: View, latest: StoredVersion | None) -> Extras:
 def is_completing(config: Config) -> bool:
     """Return whether a config adds metadata or rules to every new version."""
     metadata, rules = (config.default_metadata, config.override_metadata), (config.default_rules, config.override_rules)
-    return any(one is not None for one in (*metadata, *rules))
+    return any(value is not None for value in (*metadata, *rules))
 
 
 def complete(parsed: ParsedDraft, inherited: Extras, config: Config) -> ParsedDraft:
@@ -233,7 +233,7 @@ def describe_tags(
     if not tags:
         return ()
     tagged = tags_in(view, context, schema_row(view, context, schema_id), engine)
-    return tuple(one for one in tagged if EVERY_TAG in tags or not set(tags).isdisjoint(one.tags))
+    return tuple(entry for entry in tagged if EVERY_TAG in tags or not set(tags).isdisjoint(entry.tags))
 
 
 # ------------------------------------------------------------------------------------------------------------- sameness

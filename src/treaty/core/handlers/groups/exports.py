@@ -174,14 +174,17 @@ def _versions(view: View, request: ExportVersions) -> Iterator[StoredVersion | N
 def _describe_version(view: View, stored: StoredVersion) -> ExportedVersion:
     key, version = stored
     entry = (*key,)
-    encodings = ((each.encoding, view.get(ENCODING, each)) for each in view.find(ENCODING_BY_VERSION, entry))
+    encodings = (
+        (encoding_key.encoding, view.get(ENCODING, encoding_key))
+        for encoding_key in view.find(ENCODING_BY_VERSION, entry)
+    )
     state = next(state for state in KEPT if state == version.state)
     return ExportedVersion(
         describe_version(view, stored, data=True),
         state,
         version.policy,
         given_names(view, key),
-        tuple(sorted((id_, each.codec) for id_, each in encodings if each is not None)),
+        tuple(sorted((id_, encoding.codec) for id_, encoding in encodings if encoding is not None)),
         version.revision,
         version.revision_of,
         _superseding_ordinal(view, key),

@@ -200,7 +200,7 @@ def _version_rows(view: View, key: VersionKey, new: ParsedDraft, version: Versio
     types = types_key(subject, key.generation, version.format, version.type_name)
     highest = max(key.ordinal, highest_of(view, ordinals))
     going = make_room(view, subject, [], highest, live=version.state == "live")
-    named = name_rows(view, key, version, names, {one[0] for one in going})
+    named = name_rows(view, key, version, names, {stored[0] for stored in going})
     sent = new.sent
     return (
         make_row(COUNTER, ordinals, Counter(highest)),
@@ -245,9 +245,9 @@ def _type_version(view: View, request: ImportVersion, new: ParsedDraft, types: C
         type_version = highest + 1
     refuse_far(request.subject, types.kind, highest, type_version)
     kind = (new.draft.format, new.type_name, type_version)
-    neighbours = (one for _, one in stored_versions(view, request.subject) if one.revision_of < 0)
+    neighbours = (version for _, version in stored_versions(view, request.subject) if version.revision_of < 0)
     is_free = type_version > highest or request.revision_of >= 0
-    if not is_free and any((one.format, one.type_name, one.type_version) == kind for one in neighbours):
+    if not is_free and any((version.format, version.type_name, version.type_version) == kind for version in neighbours):
         raise NotPermitted.of(
             "TYPE_VERSION_TAKEN",
             f"Subject '{request.subject}' has another version {type_version} of the format {kind[0]} and type {kind[1]}",

@@ -145,10 +145,9 @@ def get_history(view: View, command: Command[GetHistory], engine: SchemaEngine) 
         if len(live) % PAUSE_ROWS == 0:
             yield
     live.sort(key=_ordinal)
-    described = yield from _describe(view, live)
-    return Decision(
-        (), History(tuple(AdmittedVersion(told, one[1].policy) for one, told in zip(live, described, strict=True)))
-    )
+    versions = yield from _describe(view, live)
+    pairs = zip(live, versions, strict=True)
+    return Decision((), History(tuple(AdmittedVersion(version, stored[1].policy) for stored, version in pairs)))
 
 
 def _ordinal(stored: StoredVersion) -> int:

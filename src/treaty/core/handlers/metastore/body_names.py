@@ -51,7 +51,7 @@ def rename_in_body(body: str, names: Mapping[str, str], columns: Collection[str]
     """
     tokens = split_tokens(body)
     words = [*_list_words(tokens, names, {*map(str.lower, columns)})]
-    missing = names.keys() - {key_of_name(_name_of(one.token)) for one in words}
+    missing = names.keys() - {key_of_name(_name_of(word.token)) for word in words}
     if missing:
         raise UnclearNameError(f"no word of it is the source {min(missing)}")
     return _replace(body, words)
@@ -173,7 +173,7 @@ def _is_part(tokens: Sequence[SqlToken], at: int) -> bool:
 def _replace(text: str, words: Sequence[_Word], reserved: Collection[str] = _WORDS_OF_SQL) -> str:
     """Return a text with words in the place of others: between back quotes unless they are plain, and not reserved."""
     parts, end = [], 0
-    for token, name in ((one.token, one.name) for one in words):
+    for token, name in ((word.token, word.name) for word in words):
         is_plain = _UNQUOTED.fullmatch(name) is not None and name.lower() not in reserved
         parts += [text[end : token.start], name if is_plain else print_name(name, frozenset((name.upper(),)))]
         end = token.end

@@ -120,7 +120,7 @@ def _change_columns(
     columns: tuple[SourceColumn, ...], change: SourceColumnChange, path: str
 ) -> tuple[SourceColumn, ...]:
     name = change.column.name
-    place = next((at for at, one in enumerate(columns) if key_of_name(one.name) == key_of_name(name)), None)
+    place = next((at for at, column in enumerate(columns) if key_of_name(column.name) == key_of_name(name)), None)
     if change.op == "add":
         if place is not None:
             raise column_twice(name, path)

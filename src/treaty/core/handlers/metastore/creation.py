@@ -77,7 +77,7 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
     else:
         stage.put((make_row(SOURCE, key, source),))
         stage.put(_topic_rows(stage.view, key, source, stored))
-    stage.put(make_row(SOURCE, one, row) for one, row in along.items())
+    stage.put(make_row(SOURCE, follower, row) for follower, row in along.items())
     also = _put_bad_rows(stage, source, key) if defined.bad_rows else ()
     if stage.rows:
         stage.put(expired_rows(view, command.time))

@@ -119,7 +119,11 @@ def _put_drop(stage: StagedView, key: SourceKey, source: Source, *, delete_topic
     due = due_of(source, command.time) if delete_topic else None
     stage.put(topic_with(stage.view, source, key, present=False, due=due))
     assigned = [AssignmentKey(part, source.generation) for part in parts_of(source)]
-    stage.put(make_tombstone(ASSIGNMENT, one) for one in assigned if stage.view.get(ASSIGNMENT, one) is not None)
+    stage.put(
+        make_tombstone(ASSIGNMENT, assignment)
+        for assignment in assigned
+        if stage.view.get(ASSIGNMENT, assignment) is not None
+    )
 
 
 def _refuse_protected(stored: Source) -> None:
@@ -134,7 +138,7 @@ def _refuse_protected(stored: Source) -> None:
 
 
 def _read_by(view: View, command: Command[Any], stored: Source, readers: list[ClosureStep]) -> Any:
-    near = [step for step in readers if step.depth == min(one.depth for one in readers)]
+    near = [step for step in readers if step.depth == min(reader.depth for reader in readers)]
     readable = sorted({describe_step(view, step).name for step in near if may_see(command.access, step)})
     hidden = sum(not may_see(command.access, step) for step in near)
     return source_used(

@@ -105,14 +105,14 @@ def _numbers_of(query: Incarnation) -> Iterator[int]:
 
 def _list_places(source: Source) -> Iterator[str]:
     yield source.place
-    yield from (one.definition.place for one in source.previous if one.definition is not None)
+    yield from (incarnation.definition.place for incarnation in source.previous if incarnation.definition is not None)
 
 
 def _parts_of(place: str) -> tuple[str, ...]:
     """The folders of a place; file systems that take capitals for small letters are thought of."""
-    return tuple(one for one in place.casefold().split("/") if one not in {"", "."})
+    return tuple(part for part in place.casefold().split("/") if part not in {"", "."})
 
 
 def _is_named(place: Sequence[str], named: set[tuple[str, ...]]) -> bool:
     """Whether one of these is the place, or is below or above it."""
-    return any(one and all(here == there for here, there in zip(one, place, strict=False)) for one in named)
+    return any(name and all(own == other for own, other in zip(name, place, strict=False)) for name in named)

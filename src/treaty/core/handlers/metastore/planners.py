@@ -70,7 +70,7 @@ def _waiting(view: View, command: Command[ListPlanningJobs]) -> Iterator[Waiting
 
 def _cut_page(waiting: Iterator[WaitingStatement], limit: int, *, with_taken: bool) -> Iterator[WaitingStatement]:
     characters = 0
-    for waiting_statement in islice((one for one in waiting if with_taken or one.is_free), limit):
+    for waiting_statement in islice((job for job in waiting if with_taken or job.is_free), limit):
         characters += len(waiting_statement.statement)
         yield waiting_statement
         if characters > limits.PLANNING_CHARACTERS:
@@ -210,7 +210,7 @@ def _refuse_unless_readable(view: View, access: Access, sender: str, request: Fi
             refuse_without_topic(access, sender, stored, READS_PATH, CREATE)
     subjects = map(subject_of, request.subjects[: limits.PLANNER_ASKED])
     many = max(len(request.sources), len(request.subjects)) > limits.PLANNER_ASKED
-    if (many and not access.sees_private) or not all(may_read(view, access, one) for one in subjects):
+    if (many and not access.sees_private) or not all(may_read(view, access, subject) for subject in subjects):
         raise Forbidden.of(
             "REFUSAL_HIDDEN",
             f"The query of {request.name} is refused, and the reason names schemas that {sender} may not read",

@@ -58,7 +58,7 @@ def request_plan(view: View, command: Command[RequestPlan], engine: SchemaEngine
     job = _job(command, view.sequence + 1)
     if waiting is not None:  # its time is over
         ended, settled = ended | {key}, {**settled, **dict([_settle_expired(key, waiting)])}
-    rows = (*(make_tombstone(PLANNING, one) for one in ended - {key}), make_row(PLANNING, key, job))
+    rows = (*(make_tombstone(PLANNING, ended_key) for ended_key in ended - {key}), make_row(PLANNING, key, job))
     answer = describe_waiting(job, request.name)
     return Decision((*rows, *expired_rows(view, command.time)), answer, settles=tuple(settled.items()))
 

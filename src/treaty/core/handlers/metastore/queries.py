@@ -92,7 +92,7 @@ def list_queries(view: View, command: Command[ListQueries], engine: SchemaEngine
     token = _feed_token(base)
     if request.token == token and not request.after:
         return Decision((), QueryFeed(token, changed=False))
-    page, last = yield from _page(base, SOURCE, command, lambda one: one.query is not None or bool(one.origin))
+    page, last = yield from _page(base, SOURCE, command, lambda source: source.query is not None or bool(source.origin))
     queries = tuple(FedQuery(replace(source, extra=()), tuple(_list_assigned(base, source))) for source in page)
     runners = () if request.after else tuple(_list_runners(base))
     return Decision((), QueryFeed(token, True, queries, runners, last))
@@ -152,7 +152,7 @@ def count_characters(value: object) -> int:
     if isinstance(value, tuple):
         return sum(map(count_characters, value))
     if is_dataclass(value) and not isinstance(value, type):
-        return sum(count_characters(getattr(value, one.name)) for one in fields(value))
+        return sum(count_characters(getattr(value, member.name)) for member in fields(value))
     return 8
 
 

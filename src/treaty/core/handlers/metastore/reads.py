@@ -115,7 +115,7 @@ def digest_read(view: View, stored: Source, read: SourceRead) -> str:
 def digest_reads(view: View, source: Source) -> tuple[str, ...]:
     """Return the digest of each read of a source's query, as the sources are now."""
     pairs = ((read, view.get(SOURCE, source_key(read.source))) for read in reads_of(source))
-    return tuple("" if there is None else digest_read(view, there, read) for read, there in pairs)
+    return tuple("" if source is None else digest_read(view, source, read) for read, source in pairs)
 
 
 def _expand(view: View, text: str) -> SqlType:

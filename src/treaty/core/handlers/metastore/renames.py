@@ -80,9 +80,10 @@ def put_renamed(stage: StagedView, renamed: Renamed, path: str) -> tuple[str, ..
     """
     view, by = stage.base, {"changed_by": stage.command.principal, "changed": stage.command.time}
     readers = _list_readers(stage, renamed, path)
-    former = {one for key in renamed for one in view.find(SOURCE_BY_FORMER_READ, (key.name,))} - {*renamed, *readers}
-    old = {key: there for key in (*renamed, *readers, *sorted(former)) if (there := view.get(SOURCE, key)) is not None}
-    rows = _follow(view, old, {key: renamed.get(key, there) for key, there in old.items()}, path)
+    former = {reader for key in renamed for reader in view.find(SOURCE_BY_FORMER_READ, (key.name,))}
+    former -= {*renamed, *readers}
+    old = {key: row for key in (*renamed, *readers, *sorted(former)) if (row := view.get(SOURCE, key)) is not None}
+    rows = _follow(view, old, {key: renamed.get(key, source) for key, source in old.items()}, path)
     bad = {key: list(view.find(SOURCE_BY_ORIGIN, (key.name,))) for key in renamed}
     gone = renamed.keys() - {source_key(source.name) for source in renamed.values()}
     stage.put(make_tombstone(SOURCE, key) for key in sorted(gone))
@@ -98,7 +99,7 @@ def put_renamed(stage: StagedView, renamed: Renamed, path: str) -> tuple[str, ..
 
 def _put_topics(stage: StagedView, old: Renamed, renamed: Renamed) -> None:
     """Let the topics name the sources by their new keys."""
-    if len({topic_of(one) for one in old.values()}) < len(old):
+    if len({topic_of(source) for source in old.values()}) < len(old):
         return  # two over one topic, which names both
     for source in renamed.values():
         stage.put(topic_with(stage.view, source, source_key(source.name), present=True))
@@ -127,11 +128,11 @@ def _list_readers(stage: StagedView, renamed: Renamed, path: str) -> tuple[Sourc
         raise TooLarge.of("CLOSURE", "Too many sources depend on it", allowed=f"at most {limits.CLOSURE}")
     access = command.access
     if access is not None:
-        readable = [_name(view, one) for one in readers if access.may_source("read", one.name)]
+        readable = [_name(view, reader) for reader in readers if access.may_source("read", reader.name)]
         if len(readable) < len(readers):
             remedy = "ask somebody who may change all that read it"
             raise _read_by(view, renamed, (readable, len(readers) - len(readable)), path, remedy)
-        needs = [on_source("register", one.name, path) for one in readers]
+        needs = [on_source("register", reader.name, path) for reader in readers]
         refuse_unless_met(access, command.principal, needs, stage.operation)
     return tuple(readers)
 
@@ -220,8 +221,8 @@ def with_names(words: ColumnWords, source: Source, names: Mapping[str, str], own
         plan = _with_plan_names(words, query.plan, names)
         statement = rename_in_statement(source.statement, own, (query.plan.body, plan.body))
         query = replace(query, plan=plan)
-    previous = tuple(_with_former_names(words, one, names, own) for one in source.previous)
-    once = tuple(replace(one, plan=_with_bound_names(words, one.plan, names)) for one in source.once)
+    previous = tuple(_with_former_names(words, incarnation, names, own) for incarnation in source.previous)
+    once = tuple(replace(query, plan=_with_bound_names(words, query.plan, names)) for query in source.once)
     return replace(source, query=query, statement=statement, previous=previous, once=once)
 
 

@@ -69,7 +69,7 @@ def refuse_unlike_source(view: View, key: SourceKey, stored: Source, source: Sou
 
 def _refuse_moved_checkpoint(stored: Source, source: Source) -> None:
     """Raise `NotPermitted` where the checkpoints would be looked for elsewhere than they are."""
-    old, new = (dict(one.properties).get(CHECKPOINT_ROOT, "") for one in (stored, source))
+    old, new = (dict(row.properties).get(CHECKPOINT_ROOT, "") for row in (stored, source))
     if stored.query is not None and old != new:
         raise NotPermitted.of(
             "CHECKPOINT_MOVED",
@@ -160,7 +160,7 @@ def _loses(view: View, reader: SourceKey, key: SourceKey, change: tuple[SourceCo
             continue
         if new is None or (new.role, new.header) != (old.role, old.header):
             return True
-        before, after = ((one.name, parse_column_type(one.type)) for one in (old, new))
+        before, after = ((column.name, parse_column_type(column.type)) for column in (old, new))
         if find_lost_leaf([before], [after], paths) is not None:
             return True
     return False

@@ -82,9 +82,9 @@ def _find_exchanged(view: View, gone: DroppedSource) -> str:
         if read.mode != CHANGES or source is None or source.query is None:
             continue
         queries = (source.query, *source.previous)
-        later = [one for one in queries if max(one.began, one.resumed) > gone.sequence]
-        is_exchanged = any(one.start in EXCHANGES and one.began > gone.sequence for one in later)
-        if is_exchanged or any(one.resumed > gone.sequence for one in later) or len(later) == len(queries) > 1:
+        later = [query for query in queries if max(query.began, query.resumed) > gone.sequence]
+        is_exchanged = any(query.start in EXCHANGES and query.began > gone.sequence for query in later)
+        if is_exchanged or any(query.resumed > gone.sequence for query in later) or len(later) == len(queries) > 1:
             return source.name
     return ""
 

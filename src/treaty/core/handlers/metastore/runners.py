@@ -157,7 +157,7 @@ def release_runner(view: View, command: Command[ReleaseRunner], engine: SchemaEn
     _refuse_other_principal(command, request.name, stored)
     assigned = list(islice(base.find(ASSIGNMENT_BY_RUNNER, (request.name,)), limits.ASSIGNED_PARTS + 1))
     going, more = assigned[: limits.ASSIGNED_PARTS], len(assigned) > limits.ASSIGNED_PARTS
-    rows = [make_tombstone(ASSIGNMENT, one) for one in going]
+    rows = [make_tombstone(ASSIGNMENT, assignment) for assignment in going]
     if not more:
         rows.append(make_tombstone(RUNNER, key))
     return Decision(tuple(rows), RunnerReleased(request.name, len(going), more))
@@ -242,7 +242,7 @@ def _find_free_part(base: View, part: QueryPart, runner: str, path: str) -> tupl
 def _refusal_of_parts(refusals: Sequence[Refusal]) -> Refusal:
     """Return the refusal of the first part, with a line for each that was refused: its place in the command, and why."""
     first = refusals[0]
-    details = tuple(f"{one.reason.path}: {one.reason.message}" for one in refusals)
+    details = tuple(f"{refusal.reason.path}: {refusal.reason.message}" for refusal in refusals)
     return type(first)(replace(first.reason, details=details))
 
 

@@ -63,7 +63,9 @@ def patch_rows(
         policy=policy,
         identity=new.identity,
     )
-    encodings = ((each, view.get(ENCODING, each)) for each in view.find(ENCODING_BY_VERSION, key))
+    encodings = (
+        (encoding_key, view.get(ENCODING, encoding_key)) for encoding_key in view.find(ENCODING_BY_VERSION, key)
+    )
     sent = new.sent
     rows = (
         *schema_rows,
@@ -73,14 +75,18 @@ def patch_rows(
         make_row(VERSION, former, replace(old, state="hidden", revision_of=key.ordinal)),
         make_row(COUNTER, ordinals, Counter(ordinal)),
         *(() if is_same_type else (make_row(COUNTER, types, Counter(type_version)),)),
-        *(make_row(ENCODING, each, replace(value, ordinal=ordinal)) for each, value in encodings if value is not None),
+        *(
+            make_row(ENCODING, encoding_key, replace(value, ordinal=ordinal))
+            for encoding_key, value in encodings
+            if value is not None
+        ),
     )
     return rows, version
 
 
 def _refuse_computed_names(view: View, request: Register, old: Version) -> None:
     row = view.get(SUBJECT, request.subject)
-    schemes = [] if row is None else [one for one in row.schemes if one != SEQUENCE]
+    schemes = [] if row is None else [scheme for scheme in row.schemes if scheme != SEQUENCE]
     if schemes:
         raise LabelRefused.of(
             "PATCH_NAMED",

@@ -43,7 +43,7 @@ def publish(view: View, command: Command[Publish], engine: SchemaEngine) -> Deci
     name, label = parse_name(subject), parse_label(request.label, subject)
     described = with_self(request.draft, subject, name, label)
     labels = (*request.supersedes, *described.supersedes)
-    supersedes = tuple(dict.fromkeys(parse_label(one, subject, "/supersedes") for one in labels))
+    supersedes = tuple(dict.fromkeys(parse_label(label, subject, "/supersedes") for label in labels))
     row = view.get(SUBJECT, subject)
     _refuse_other_subject(subject, row, request)
     live = {} if row is None else live_labels(view, subject)

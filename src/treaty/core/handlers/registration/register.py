@@ -183,7 +183,7 @@ def label_findings(
     checked = check_label(view, engine, new, label, live_labels(view, subject))
     if not checked.breaks or forced or row.label_policy != "refuse":
         return checked.findings
-    first = next(one for one in checked.findings if one.rule == "SCHEMAVER_ADDITION")
+    first = next(finding for finding in checked.findings if finding.rule == "SCHEMAVER_ADDITION")
     reason = Reason(
         first.rule,
         first.sentence,
@@ -193,7 +193,7 @@ def label_findings(
         allowed=first.remedy,
         subject=str(subject),
         version=str(label),
-        details=tuple(one.sentence for one in checked.findings),
+        details=tuple(finding.sentence for finding in checked.findings),
     )
     raise Incompatible(reason, checked.findings)
 
@@ -213,7 +213,7 @@ def _is_latest(view: View, case: RegistrationState, forms: tuple[ParsedDraft, ..
     latest, schema_id = case.latest, case.request.schema_id
     if latest is None or 0 <= schema_id != latest[1].schema_id or not is_same_label(view, case.request, latest):
         return False
-    return any(is_version(view, latest, one) for one in forms)
+    return any(is_version(view, latest, form) for form in forms)
 
 
 def _already_there(

@@ -133,5 +133,5 @@ def check_order(
 def _allowed_labels(label: SchemaVer, live: Mapping[SchemaVer, StoredVersion]) -> str:
     if not live:
         return str(FIRST)
-    models = {one.model for one in live}
+    models = {label.model for label in live}
     return ", ".join(map(str, next_labels(live, label.model if label.model in models else max(models))))

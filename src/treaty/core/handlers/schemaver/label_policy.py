@@ -45,7 +45,7 @@ def check_label(
 ) -> LabelFindings:
     """Return what is said of the label of a new version, or of a new text of the version that has it."""
     own = live.get(label)
-    rest = {one: kept for one, kept in live.items() if one != label}
+    rest = {live_label: version for live_label, version in live.items() if live_label != label}
     patched = () if own is None else _patch_findings(_read_all(view, engine, new, {label: own}))
     if kind_of(label) == "ADDITION":
         checked = _addition_findings(label, _read_all(view, engine, new, _of_model(rest, label.model)), live)
@@ -58,7 +58,7 @@ def check_label(
 
 
 def _of_model(live: Mapping[SchemaVer, StoredVersion], model: int) -> dict[SchemaVer, StoredVersion]:
-    return {label: kept for label, kept in live.items() if label.model == model}
+    return {label: version for label, version in live.items() if label.model == model}
 
 
 def _read_all(
@@ -90,7 +90,7 @@ def _read_all(
 
 
 def _first(findings: tuple[Finding, ...], proven_findings: tuple[Finding, ...]) -> tuple[Finding | None, bool]:
-    proven = next((one for one in proven_findings if one.rule not in UNPROVEN), None)
+    proven = next((finding for finding in proven_findings if finding.rule not in UNPROVEN), None)
     return (proven, True) if proven is not None else (next(iter(findings), None), False)
 
 
@@ -100,13 +100,13 @@ _UNREADABLE = Finding("NOT_COMPARED", "", "The {reader} schema and the {writer} 
 def _addition_findings(
     label: SchemaVer, read: list[ReadingResult], live: Mapping[SchemaVer, StoredVersion]
 ) -> LabelFindings:
-    broken = [one for one in read if one.finding is not None]
+    broken = [result for result in read if result.finding is not None]
     if not broken:
         return LabelFindings()
     _, revision, model = next_labels(live, label.model)
-    remedy = model if all(one.proven for one in read) else revision
-    findings = tuple(_broken_finding(label, one, remedy) for one in broken)
-    return LabelFindings(findings, any(one.proven for one in broken))
+    remedy = model if all(result.proven for result in read) else revision
+    findings = tuple(_broken_finding(label, result, remedy) for result in broken)
+    return LabelFindings(findings, any(result.proven for result in broken))
 
 
 def _broken_finding(label: SchemaVer, result: ReadingResult, remedy: SchemaVer) -> Finding:

@@ -86,14 +86,14 @@ def parse_name(subject: Subject) -> IgluName:
 
 def label_of(view: View, key: VersionKey) -> SchemaVer | None:
     """Return the label of a version; None where it has none."""
-    names = (one.name for one in view.find(NAME_BY_VERSION, key) if one.scheme == SCHEMAVER)
+    names = (name_key.name for name_key in view.find(NAME_BY_VERSION, key) if name_key.scheme == SCHEMAVER)
     return next((label for label in map(find_label, names) if label is not None), None)
 
 
 def live_labels(view: View, subject: Subject) -> dict[SchemaVer, StoredVersion]:
     """Return the live versions of a subject that have a label, by label."""
-    labelled = ((label_of(view, one[0]), one) for one in newest_first(view, subject))
-    return dict(sorted((label, one) for label, one in labelled if label is not None))
+    labelled = ((label_of(view, stored[0]), stored) for stored in newest_first(view, subject))
+    return dict(sorted((label, stored) for label, stored in labelled if label is not None))
 
 
 # ---------------------------------------------------------------------------------------------------- what may follow
@@ -108,12 +108,12 @@ def gap_before(label: SchemaVer, labels: Iterable[SchemaVer]) -> str:
     if label == FIRST:
         return ""
     if kind_of(label) == "MODEL":
-        return "" if any(one.model == label.model - 1 for one in labels) else f"a version of model {label.model - 1}"
+        has_model_before = any(live.model == label.model - 1 for live in labels)
+        return "" if has_model_before else f"a version of model {label.model - 1}"
     if kind_of(label) == "REVISION":
         before = (label.model, label.revision - 1)
-        return (
-            "" if any((one.model, one.revision) == before for one in labels) else f"a version {before[0]}-{before[1]}-0"
-        )
+        has_revision_before = any((live.model, live.revision) == before for live in labels)
+        return "" if has_revision_before else f"a version {before[0]}-{before[1]}-0"
     preceding = replace(label, addition=label.addition - 1)
     return "" if preceding in labels else f"the version {preceding}"
 
@@ -122,14 +122,15 @@ def overtaken_by(label: SchemaVer, labels: Iterable[SchemaVer]) -> SchemaVer | N
     """Return a version of the next revision, after which an ADDITION to its own one comes too late; None where none is."""
     if kind_of(label) != "ADDITION":
         return None
-    return min((one for one in labels if (one.model, one.revision) == (label.model, label.revision + 1)), default=None)
+    revision = (label.model, label.revision + 1)
+    return min((live for live in labels if (live.model, live.revision) == revision), default=None)
 
 
 def next_labels(labels: Mapping[SchemaVer, StoredVersion], model: int) -> tuple[SchemaVer, SchemaVer, SchemaVer]:
     """Return the next ADDITION and REVISION of a model that has versions, and the next MODEL of all."""
-    last = max(one for one in labels if one.model == model)
+    last = max(label for label in labels if label.model == model)
     return (
         replace(last, addition=last.addition + 1),
         SchemaVer(model, last.revision + 1, 0),
-        SchemaVer(max(one.model for one in labels) + 1, 0, 0),
+        SchemaVer(max(label.model for label in labels) + 1, 0, 0),
     )

@@ -48,8 +48,8 @@ def superseding_rows(
 
     A version that a later one supersedes stays with that one.
     """
-    chosen = {live[one][0].ordinal for one in targets if one != label}
-    chosen |= {one.ordinal for target in chosen for one in view.find(SUPERSEDED_BY, (*key[:3], target))}
+    chosen = {live[target][0].ordinal for target in targets if target != label}
+    chosen |= {superseded.ordinal for target in chosen for superseded in view.find(SUPERSEDED_BY, (*key[:3], target))}
     rows: list[Row] = []
     labels: list[SchemaVer] = []
     for ordinal in sorted(chosen):
@@ -74,6 +74,6 @@ def superseding_label(view: View, key: VersionKey) -> SchemaVer | None:
 
 def superseded_labels(view: View, key: VersionKey) -> tuple[SchemaVer, ...]:
     """Return the labels of the live versions that one supersedes, ascending."""
-    places = (VersionKey(*one) for one in view.find(SUPERSEDED_BY, key))
-    live = (one for one in places if (version := view.get(VERSION, one)) is not None and version.state == "live")
-    return tuple(sorted(label for label in (label_of(view, one) for one in live) if label is not None))
+    places = (VersionKey(*entry) for entry in view.find(SUPERSEDED_BY, key))
+    live = (place for place in places if (version := view.get(VERSION, place)) is not None and version.state == "live")
+    return tuple(sorted(label for label in (label_of(view, place) for place in live) if label is not None))

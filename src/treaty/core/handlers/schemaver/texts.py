@@ -61,8 +61,8 @@ def with_self(draft: Draft, subject: Subject, name: IgluName, label: SchemaVer) 
         "$schema": json.dumps(SELF_DESCRIBING),
         "self": members.get("self", json.dumps(described, separators=(",", ":"))),
     }
-    parts = {**head, **{one: raw for one, raw in members.items() if one not in head}}
-    text = "{" + ",".join(f"{json.dumps(one, ensure_ascii=False)}:{raw}" for one, raw in parts.items()) + "}"
+    parts = {**head, **{member: raw for member, raw in members.items() if member not in head}}
+    text = "{" + ",".join(f"{json.dumps(member, ensure_ascii=False)}:{raw}" for member, raw in parts.items()) + "}"
     return SelfDescribing(replace(draft, text=text, data=None), supersedes)
 
 
@@ -151,7 +151,7 @@ def _refuse_other_meta_schema(members: dict[str, str], subject: Subject, *, bare
 
 def _labels_in(raw: str, subject: Subject) -> tuple[str, ...]:
     labels = json.loads(raw)
-    if not isinstance(labels, list) or not all(isinstance(one, str) for one in labels):
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise InvalidSchema.of(
             "SUPERSEDES",
             f"Invalid schema of type JSON, details: {SUPERSEDES} is no list of labels",

@@ -38,7 +38,7 @@ def _source_by_read(_key: SourceKey, value: m.Source) -> tuple[tuple[str], ...]:
 
 
 def _source_by_former_read(_key: SourceKey, value: m.Source) -> tuple[tuple[str], ...]:
-    plans = (*(one.plan for one in value.previous), *(one.plan for one in value.once))
+    plans = (*(incarnation.plan for incarnation in value.previous), *(query.plan for query in value.once))
     return tuple(dict.fromkeys((read.source,) for plan in plans for read in plan.reads))
 
 

@@ -126,7 +126,10 @@ def _list_part_changes(old: QueryPlan, new: QueryPlan) -> list[str]:
     before, after = Counter(old.state), Counter(new.state)
     gone, come = [*(before - after).elements()], [*(after - before).elements()]
     kinds = dict.fromkeys(kind for kind, _ in (*gone, *come))
-    sides = ((kind, *(", ".join(text for one, text in side if one == kind) for side in (gone, come))) for kind in kinds)
+    sides = (
+        (kind, *(", ".join(text for part_kind, text in side if part_kind == kind) for side in (gone, come)))
+        for kind in kinds
+    )
     reasons = [f"{kind}: {left or 'none'} → {right or 'none'}" for kind, left, right in sides]
     return reasons or _list_moved_parts(old, new) or ["the plan below the topmost stateful operator is another one"]
 
@@ -134,7 +137,7 @@ def _list_part_changes(old: QueryPlan, new: QueryPlan) -> list[str]:
 def _list_moved_parts(old: QueryPlan, new: QueryPlan) -> list[str]:
     """Return the parts that are the same in another order, kind by kind."""
     sides = [
-        (kind, *(", ".join(text for one, text in plan.state if one == kind) for plan in (old, new)))
+        (kind, *(", ".join(text for part_kind, text in plan.state if part_kind == kind) for plan in (old, new)))
         for kind in dict.fromkeys(kind for kind, _ in old.state)
     ]
     return [f"{kind} in another order: {left} → {right}" for kind, left, right in sides if left != right]
@@ -251,8 +254,10 @@ def refuse_readers(
 ) -> SourceUsed:
     """Return the refusal of an exchange of all rows of a source whose changes are followed."""
     source = view.get(SOURCE, key)
-    readable = [view.get(SOURCE, one) for one in readers if access is None or access.may_source("read", one.name)]
-    names = [one.name for one in readable if one is not None]
+    readable = [
+        view.get(SOURCE, reader) for reader in readers if access is None or access.may_source("read", reader.name)
+    ]
+    names = [source.name for source in readable if source is not None]
     return source_used(
         "QUERY_READERS",
         f"All rows of {key.name if source is None else source.name} would be exchanged, and its changes are followed by",

@@ -62,7 +62,7 @@ def restart_query(view: View, command: Command[ChangeSource], engine: SchemaEngi
     if request.cascade and source.query is not None and source.query.began != stored.query.began:
         start = RESET if request.restart == RESET else CASCADE
         along = follow_exchange(view, command, key, "change-source", "/cascade", start=start)
-    stage.put(make_row(SOURCE, one, row) for one, row in along.items())
+    stage.put(make_row(SOURCE, follower, row) for follower, row in along.items())
     stage.put(expired_rows(view, command.time))
     answer = replace(_describe(source), notes=describe_followers(along))
     return Decision(() if request.dry_run else stage.rows, answer)
@@ -116,12 +116,14 @@ def _roll_back(view: View, command: Command[ChangeSource], key: SourceKey, store
         resumed=old.resumed if last.began == old.began else view.sequence + 1, definition=None,
     )  # fmt: skip
     former = keep_previous(view, command, stored)
-    return replace(source, query=query, previous=tuple(one for one in former if one is not last))
+    return replace(
+        source, query=query, previous=tuple(incarnation for incarnation in former if incarnation is not last)
+    )
 
 
 def _refuse_moved(stored: Source, was: FormerDefinition) -> None:
     """Raise `NotPermitted` where the rows of a source are at another place than when the former query filled it."""
-    before, now = (f"{one.connector} {one.cluster} {one.place}" for one in (was, stored))
+    before, now = (f"{row.connector} {row.cluster} {row.place}" for row in (was, stored))
     if before != now:
         raise NotPermitted.of(
             "QUERY_PLACE",

@@ -41,7 +41,7 @@ def refuse_unfit_place(
 def find_writer(view: View, key: SourceKey, source: Source) -> Source | None:
     """Return another source whose query writes where this one stands, or around it; None without one."""
     other_sources = (view.get(SOURCE, other) for other in _over(view, source) if other != key)
-    return next((one for one in other_sources if one is not None and one.query is not None), None)
+    return next((source for source in other_sources if source is not None and source.query is not None), None)
 
 
 def _place(source: Source) -> tuple[str, str, str]:
@@ -80,7 +80,7 @@ def _refuse_move(view: View, access: Access | None, key: SourceKey, stored: Sour
         )
     readers = list(view.find(SOURCE_BY_READ, (key.name,)))
     if readers:
-        readable = [one.name for one in readers if access is None or access.may_source("read", one.name)]
+        readable = [reader.name for reader in readers if access is None or access.may_source("read", reader.name)]
         raise source_used(
             "PLACE_READ",
             f"The {_name(stored)} of {stored.name} is read, at offsets of its own, by",
