@@ -271,13 +271,13 @@ def _object(request: Request[Any]) -> Members:
         case q.Register(subject=subject, create_with=q.SubjectCreation(policy=a.Config() as chosen)):
             return {"subject": str(subject), "policy": {"digest": request_digest(chosen), "level": _level(chosen)}}
         case t.Associate(resource=resource, wishes=wishes):
-            return {"resource": resource.id, "subjects": [str(t.subject_for(resource, one)) for one in wishes]}
+            return {"resource": resource.id, "subjects": [str(t.subject_for(resource, wish)) for wish in wishes]}
         case t.Dissociate(resource_id=resource_id, cascade=cascade):
             return {"resource": resource_id, "cascade": cascade}
         case t.ChangeAssociations(changes=changes):
-            return {"resources": [one.resource.id for one in changes]}
+            return {"resources": [change.resource.id for change in changes]}
         case RunScript(members=members):
-            return {"members": [_describe_command(command) for one in members for command in one.commands]}
+            return {"members": [_describe_command(command) for member in members for command in member.commands]}
         case m.CreateSource(definition=defined):
             return {"source": defined.name}
         case m.CreateType(name=name) | m.DropType(name=name):
@@ -314,7 +314,7 @@ def _describe_lease(request: Any) -> Members:
 
 
 def _name_parts(parts: Iterable[r.QueryPart]) -> list[Members]:
-    return [{"source": one.source, "generation": one.generation, "part": one.part} for one in parts]
+    return [{"source": part.source, "generation": part.generation, "part": part.part} for part in parts]
 
 
 def _describe_command(command: Any) -> Members:

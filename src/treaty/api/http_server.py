@@ -135,7 +135,7 @@ async def serve(
     )
     tasks = [asyncio.create_task(work) for work in works]
     try:
-        await server.serve(sockets=[one for one in (listening.socket, listening.own) if one is not None])
+        await server.serve(sockets=[listener for listener in (listening.socket, listening.own) if listener is not None])
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)

@@ -111,7 +111,7 @@ class OperatorPages:
         }
         server = {"version": RELEASE, "apiLevel": self.level, "uptimeSeconds": round(time.monotonic() - self.began, 3)}
         worker_gauges = {
-            name: {shown: gauges.get(gauge) for shown, gauge in _SHOWN.items()}
+            name: {word: gauges.get(gauge) for word, gauge in _SHOWN.items()}
             for name, gauges in self.metrics.workers().items()
         }
         members = {

@@ -37,7 +37,7 @@ class PeerAuthenticator:
     def refuse_others(self, scope: Scope) -> None:
         """Raise `HttpError` for a request that is not of a peer: 401 without credentials, 403 for wrong ones."""
         secrets = [value for name, value in scope["headers"] if name == _SECRET]
-        if len(secrets) == 1 and any([hmac.compare_digest(secrets[0], one) for one in self.secrets]):  # noqa: C419 (all are compared, however early one fits)
+        if len(secrets) == 1 and any([hmac.compare_digest(secrets[0], secret) for secret in self.secrets]):  # noqa: C419 (all are compared, however early one fits)
             return
         if self.names & _names(scope.get(PEER) or {}):
             return
@@ -98,7 +98,7 @@ class PeerEndpoint:
             batch = self._admit(decoded, _address_of(scope))
         except DecodeError as error:
             raise refusal(400, f"HTTP 400 Bad Request: {error}") from None
-        count = sum(isinstance(one, ForwardedCommand) for one in batch)
+        count = sum(isinstance(message, ForwardedCommand) for message in batch)
         left, begun = len(batch), False
 
         async def say(replies: Sequence[tuple[int, ForwardReply]]) -> None:

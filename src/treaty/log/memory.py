@@ -66,8 +66,8 @@ class MemoryStore:
                 return LogDelta(self.tip, ())
             remembered = self.history.get(after.sequence)
             if remembered is not None and remembered.position.agrees(after):
-                latest_first = takewhile(lambda one: one.last > after.sequence, reversed(self.history.values()))
-                rows = (row for one in [*latest_first][::-1] for commit in one.commits for row in commit.rows)
+                latest_first = takewhile(lambda append: append.last > after.sequence, reversed(self.history.values()))
+                rows = (row for append in [*latest_first][::-1] for commit in append.commits for row in commit.rows)
                 return LogDelta(self.tip, tuple({(row.table, row.key): row for row in rows}.values()))
             return LogDelta(self.tip, tuple(self.rows.values()), reload=True)
 

@@ -87,7 +87,7 @@ class ReadBarriers:
 
     def waits(self, number: int) -> bool:
         """Return whether a read waits for the append of that number."""
-        return any(one.number <= number for one in self._waiting.values())
+        return any(waiting.number <= number for waiting in self._waiting.values())
 
     # ---------------------------------------------------------------------------------------------------- results
 
@@ -99,7 +99,7 @@ class ReadBarriers:
     def lost(self, number: int, *, conflict: bool = False) -> None:
         """Note that the append of that number was in conflict (`conflict`), or its result is unknown."""
         most_tries = 0
-        for waiting in [one for one in self._waiting.values() if one.number <= number]:
+        for waiting in [read for read in self._waiting.values() if read.number <= number]:
             waiting.tries += 1
             waiting.conflicts += conflict
             most_tries = max(most_tries, waiting.tries)
@@ -121,7 +121,7 @@ class ReadBarriers:
 
     def send_away(self, address: str) -> None:
         """Fail the reads of other nodes with the address of the leader."""
-        for key in [key for key, one in self._waiting.items() if one.taken]:
+        for key in [key for key, waiting in self._waiting.items() if waiting.taken]:
             self._waiting.pop(key).passed.set_exception(NotLeaderError(address))
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ class ReadBarriers:
     def _until(self, number: int | None) -> list[_Waiting]:
         if not self._waiting:
             return []
-        keys = [key for key, one in self._waiting.items() if number is None or one.number <= number]
+        keys = [key for key, waiting in self._waiting.items() if number is None or waiting.number <= number]
         return [self._waiting.pop(key) for key in keys]
 
 

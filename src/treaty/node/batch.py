@@ -199,7 +199,7 @@ def _add_commit(
     """Add a commit, of rows that may be `encoded` already; return False if it must wait for the next batch."""
     if encoded is None:
         encoded = tuple(encode_row(row) for row in decision.rows)
-    size = sum(len(one.table) + len(one.key) + len(one.value or "") for one in encoded)
+    size = sum(len(row.table) + len(row.key) + len(row.value or "") for row in encoded)
     if size > COMMIT_BYTES:
         command.fail(
             TooLarge.of(

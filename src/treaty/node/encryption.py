@@ -222,7 +222,7 @@ def _change(value: Value, change: Change) -> Value:
         case Schema(metadata=Metadata() as metadata):
             return replace(value, metadata=_change_metadata(metadata, change))
         case ConfigValue(default_metadata=under, override_metadata=over):
-            under, over = (one and _change_metadata(one, change) for one in (under, over))
+            under, over = (metadata and _change_metadata(metadata, change) for metadata in (under, over))
             return replace(value, default_metadata=under, override_metadata=over)
         case Outcome(members=members):
             return replace(

@@ -219,7 +219,9 @@ class CommandForwarder:
     async def _watch_on(self) -> None:
         while self._out:
             await asyncio.sleep(WATCH_SECONDS)
-            moved = {address: await self._has_moved(address) for address in {each for _, each in self._out.values()}}
+            moved = {
+                address: await self._has_moved(address) for address in {address for _, address in self._out.values()}
+            }
             for outgoing, (over, address) in self._out.items():
                 if over() or moved.get(address):
                     outgoing.fail(GivenUpError())

@@ -146,7 +146,7 @@ class PeerBatcher:
             queue.under_way += 1
             task = asyncio.create_task(self._send_batch(address, queue, batch), name="send")
             self._tasks[task] = None
-            task.add_done_callback(lambda done: self._tasks.pop(done, None))
+            task.add_done_callback(lambda task: self._tasks.pop(task, None))
         if not queue.under_way and not queue.waiting:
             self._queues.pop(address, None)
 

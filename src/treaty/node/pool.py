@@ -76,7 +76,7 @@ async def answer_in_time(pool: AnswerPool, question: Question) -> Answer:
         text = overdue.validator
     message = f"the validator takes more than {limits.VALIDATOR_SECONDS:g} seconds, the limit VALIDATOR_SECONDS"
     fault = Diagnostic(name_of_validator(text), "", message, REMEDY)
-    other_validators = tuple(one for one in question.validators if one != text)
+    other_validators = tuple(validator for validator in question.validators if validator != text)
     rest = await answer_in_time(pool, replace(question, validators=other_validators))
     assert isinstance(rest, InspectionResult | ValidatorsDescribed)
     return replace(rest, faults=(fault, *rest.faults), is_timed=True)
@@ -234,7 +234,7 @@ def names_plugins(question: Question) -> bool:
     if not isinstance(question, InspectSchema | DescribeValidators):
         return False
     validators = find_validators()
-    return any(validators.is_plugin(name_of_validator(one)) for one in question.validators)
+    return any(validators.is_plugin(name_of_validator(validator)) for validator in question.validators)
 
 
 class _StoppedError(BaseException):

@@ -94,7 +94,7 @@ class QuestionQueue:
     def retry_after(self) -> float:
         """The estimated seconds until all waiting questions are answered; at least one."""
         now = asyncio.get_running_loop().time()
-        oldest = max((now - one.began for one in self._running.values()), default=0.0)
+        oldest = max((now - entry.began for entry in self._running.values()), default=0.0)
         waiting = len(self._open) - len(self._running)
         return min(RETRY_SECONDS, max(1.0, waiting * self._seconds / self._workers + oldest))
 
@@ -175,16 +175,18 @@ class QuestionQueue:
 
     def _next_source(self) -> QuestionSource | None:
         """Return the next source: commands first, and of each kind the one that has waited longest."""
-        running = [one.runs_for for one in self._running.values()]
-        busy = Counter(one.principal for one in running)
-        commands = Counter(one.principal for one in running if one.writes)
-        checks = sum(not one.writes for one in running)
+        running = [entry.runs_for for entry in self._running.values()]
+        busy = Counter(source.principal for source in running)
+        commands = Counter(source.principal for source in running if source.writes)
+        checks = sum(not source.writes for source in running)
         for source in self._queues:
             if source.writes and commands[source.principal] < self._most:
                 return source
         if checks >= self._most:
             return None
-        return next((one for one in self._queues if not one.writes and busy[one.principal] < self._most), None)
+        return next(
+            (source for source in self._queues if not source.writes and busy[source.principal] < self._most), None
+        )
 
     def _preempt_check(self) -> None:
         """Return a check to the queue if one principal occupies all workers and another one's command waits.
@@ -194,7 +196,7 @@ class QuestionQueue:
         principals = {entry.runs_for.principal for entry in self._running.values()}
         if self._workers == 1 or len(self._running) < self._workers or len(principals) != 1:
             return
-        if not any(one.writes and one.principal not in principals for one in self._queues):
+        if not any(source.writes and source.principal not in principals for source in self._queues):
             return
         if any(entry.task is not task for task, entry in self._running.items()):
             return  # one has gone back, and its worker will be free in a moment

@@ -73,7 +73,9 @@ def key_of(question: Question) -> Key:
         case FindEntries():
             return ("search", hashlib.sha256(repr(question).encode("utf-8", "backslashreplace")).digest(), b"", ())
         case InspectSchema(meaning, validators, metadata, versions):
-            beside = repr((metadata, [(one.number, one.meaning.digest, one.metadata) for one in versions]))
+            beside = repr(
+                (metadata, [(version.number, version.meaning.digest, version.metadata) for version in versions])
+            )
             rest = hashlib.sha256(beside.encode("utf-8", "backslashreplace")).digest() if metadata or versions else b""
             return ("inspect", meaning.digest, rest, validators)
         case DescribeValidators(validators):
@@ -101,7 +103,7 @@ def weight(question: Question) -> int:
     if isinstance(question, DescribeValidators | FindEntries):
         return 0
     if isinstance(question, InspectSchema):
-        return reach(question.meaning) + sum(reach(one.meaning) for one in question.versions)
+        return reach(question.meaning) + sum(reach(version.meaning) for version in question.versions)
     if isinstance(question, ValidateValue):
         return reach(question.meaning) + len(question.value)
     return reach(question.meaning)
@@ -112,18 +114,20 @@ def _size(answer: Answer) -> int:
         case ParsedSchema():
             return ENTRY_BYTES + len(answer.canonical) + sum(map(len, answer.type_names))
         case InvalidText() | InspectionResult():
-            return ENTRY_BYTES + sum(_fault_size(one) for one in answer.faults)
+            return ENTRY_BYTES + sum(_fault_size(fault) for fault in answer.faults)
         case ValidatorsDescribed():
-            return ENTRY_BYTES * (1 + len(answer.packages)) + sum(_fault_size(one) for one in answer.faults)
+            return ENTRY_BYTES * (1 + len(answer.packages)) + sum(_fault_size(fault) for fault in answer.faults)
         case ComparisonResult():
-            return ENTRY_BYTES + sum(_finding_size(one) for one in answer.findings)
+            return ENTRY_BYTES + sum(_finding_size(finding) for finding in answer.findings)
         case DifferencesDescribed():
             sizes = sum(map(_difference_size, answer.differences))
             return ENTRY_BYTES * (1 + len(answer.levels)) + len(answer.old_text) + len(answer.new_text) + sizes
         case EntriesFound():
             return ENTRY_BYTES * (1 + len(answer.hits))
         case TagsFound():
-            return ENTRY_BYTES + sum(ENTRY_BYTES + len(one.path) + sum(map(len, one.tags)) for one in answer.tagged)
+            return ENTRY_BYTES + sum(
+                ENTRY_BYTES + len(entity.path) + sum(map(len, entity.tags)) for entity in answer.tagged
+            )
         case RetaggedSchema():
             return ENTRY_BYTES + len(answer.text)
         case VersionNames():
@@ -194,9 +198,9 @@ class SchemaService:
                 allowed=f"at most {DECISION_ANSWERS}; delete old versions, or use a level that is not transitive",
             )
         session.begin_round()
-        for search in (each for each in questions if isinstance(each, FindEntries)):
+        for search in (question for question in questions if isinstance(question, FindEntries)):
             session.pinned[key_of(search)] = await self._search(search)
-        questions = tuple(each for each in questions if not isinstance(each, FindEntries))
+        questions = tuple(question for question in questions if not isinstance(question, FindEntries))
         if session.rounds > DECISION_ROUNDS:
             message = (
                 f"the subject changed {DECISION_ROUNDS} times while its schemas were compared; nothing was written"

@@ -130,7 +130,9 @@ class RequestAuthenticator:
             verdict = AuthenticationFailure(f"the Authorization header is longer than {CREDENTIALS_BYTES} bytes")
         elif authorizations:
             scheme = credentials.authorization.partition(b" ")[0].lower()
-            method = next((one for one in self.methods.values() if one.scheme and one.scheme == scheme), None)
+            method = next(
+                (method for method in self.methods.values() if method.scheme and method.scheme == scheme), None
+            )
             unknown = AuthenticationFailure("the scheme of the Authorization header is not accepted")
             verdict = await method.check(credentials) if method else unknown
         elif (visitor := self._find_session(scope)) is not None:
@@ -163,7 +165,7 @@ class RequestAuthenticator:
         """Return the session of who shows these credentials; raises `Unauthenticated`, `Unavailable`."""
         assert self.sessions is not None, "pages are on"
         scheme = authorization.partition(b" ")[0].lower()
-        method = next((one for one in self.methods.values() if one.scheme and one.scheme == scheme), None)
+        method = next((method for method in self.methods.values() if method.scheme and method.scheme == scheme), None)
         if method is None or len(authorization) > CREDENTIALS_BYTES:
             raise self._refuse("this server does not take such credentials")
         verdict = await method.check(RequestCredentials(authorization, None, network_of(address) if address else ""))
@@ -176,8 +178,8 @@ class RequestAuthenticator:
     def _refuse(self, why: str) -> Unauthenticated:
         """Count a request without valid credentials, and return its refusal."""
         self.refused += 1
-        challenges = tuple(one.challenge for one in self.methods.values() if one.challenge)
-        ways = ", ".join(one for one in _SECTIONS if one in self.methods) or "none"
+        challenges = tuple(method.challenge for method in self.methods.values() if method.challenge)
+        ways = ", ".join(name for name in _SECTIONS if name in self.methods) or "none"
         return Unauthenticated(Reason("CREDENTIALS", f"Unauthorized: {why}", allowed=ways), challenges)
 
     async def follow(self) -> None:

@@ -194,7 +194,7 @@ def _source_names(answer: Any) -> list[str]:
         case TypeStored(name=name) | TypeDropped(name=name):
             return [name]
         case ScriptDone(answers=answers):
-            return [name for one in answers for name in _source_names(one.answer)]
+            return [name for answer in answers for name in _source_names(answer.answer)]
         case _:
             return []
 

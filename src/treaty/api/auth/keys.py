@@ -61,7 +61,7 @@ def read_keys(data: bytes) -> tuple[SigningKey, ...]:
     """
     try:
         members = json.loads(data)["keys"]
-        listed = [one for one in members if isinstance(one, dict)]
+        listed = [member for member in members if isinstance(member, dict)]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise BadKeysError('it is not a JWKS: expected a JSON object with a list "keys"') from None
     if len(listed) > KEYS:

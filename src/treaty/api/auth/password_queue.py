@@ -93,10 +93,11 @@ class PasswordQueue:
         Many users may share the address of a proxy: an address has few places only after many wrong passwords.
         """
         if not check.is_trusted:
-            neighbours = [one for one in self.waiting if check.address and one.address == check.address]
+            neighbours = [queued for queued in self.waiting if check.address and queued.address == check.address]
             if self._count_failures(check.address) > PASSWORD_FAILURES - 1:  # the last one is being forgotten
                 self._make_room(check, neighbours, "PASSWORD_CHECKS_EACH")
-            self._make_room(check, [one for one in self.waiting if one.name == check.name], "PASSWORD_CHECKS_EACH")
+            same_user = [queued for queued in self.waiting if queued.name == check.name]
+            self._make_room(check, same_user, "PASSWORD_CHECKS_EACH")
         self._make_room(check, self.waiting, "PASSWORD_CHECKS")
         self.waiting.append(check)
 
@@ -122,7 +123,7 @@ class PasswordQueue:
         now, count = self.clock(), self._count_failures(address) + 1
         self.failures.put(address.encode(), (count, now), now + FAILURE_SECONDS * count / PASSWORD_FAILURES)
         if count > PASSWORD_FAILURES:
-            self.later = {one: until for one, until in self.later.items() if until > now}
+            self.later = {address: until for address, until in self.later.items() if until > now}
             self.later[address] = now + min(LONGEST_DELAY, (count - PASSWORD_FAILURES) * DELAY_SECONDS)
 
     def _count_failures(self, address: str) -> float:
@@ -155,8 +156,8 @@ class PasswordQueue:
         """Start checks while threads are free, and wait for delayed addresses."""
         while self.running < self.threads:
             now = self.clock()
-            alive = [one for one in self.waiting if not one.turn.done()]
-            ready = [one for one in alive if one.is_trusted or self.later.get(one.address, 0.0) <= now]
+            alive = [check for check in self.waiting if not check.turn.done()]
+            ready = [check for check in alive if check.is_trusted or self.later.get(check.address, 0.0) <= now]
             if not ready:
                 break
             check = min(ready, key=self._rank)
@@ -165,7 +166,7 @@ class PasswordQueue:
             self.at_work[check.address] += 1
             check.turn.set_result(None)
         if self.waiting and self.running < self.threads and self.waker is None:
-            left = min(self.later.get(one.address, 0.0) for one in self.waiting) - self.clock()
+            left = min(self.later.get(check.address, 0.0) for check in self.waiting) - self.clock()
             self.waker = asyncio.create_task(self._wake(min(max(0.0, left), WAKE_SECONDS)))
 
     async def _wake(self, seconds: float) -> None:

@@ -54,7 +54,7 @@ def read_settings(data: bytes, path: Path) -> AuthSettings:
     keys = top.table("api_keys")
     top.end()
     settings = AuthSettings(
-        rights=Rights(tuple(_rule(one) for one in rules), _groups(groups) if groups else {}),
+        rights=Rights(tuple(_rule(rule) for rule in rules), _groups(groups) if groups else {}),
         anonymous=anonymous,
         basic=_basic(basic) if basic else None,
         bearer=_bearer(bearer) if bearer else None,

@@ -46,9 +46,9 @@ class TomlTable:
         """Return all tables of this name."""
         self.taken.add(name)
         tables = self.members.get(name, [])
-        if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise self.wrong(f"{name} is no list of tables", f"write [[{name}]] before each", name)
-        return [TomlTable(self.path, one, self.places, name, index) for index, one in enumerate(tables)]
+        return [TomlTable(self.path, table, self.places, name, index) for index, table in enumerate(tables)]
 
     def text(self, name: str, default: str | None = None) -> str:
         """Return a text that is not empty; without a default it has to be there."""
@@ -64,7 +64,7 @@ class TomlTable:
         if (
             not isinstance(listed, list | tuple)
             or not listed
-            or not all(isinstance(one, str) and one for one in listed)
+            or not all(isinstance(text, str) and text for text in listed)
         ):
             raise self.wrong(f"{name} is no list of texts", f'write {name} = ["…"]', name)
         return tuple(listed)

@@ -49,18 +49,18 @@ async def _list_associations(x: ConfluentExchange, of: t.OfSubject | t.OfName | 
     request = t.ListAssociations(
         of,
         x.query.get("resourceType") or TOPIC,
-        tuple(one for one in x.query.all("associationType") if one),
+        tuple(kind for kind in x.query.all("associationType") if kind),
         lifecycle,
         x.query.offset(),
         x.query.limit(ASSOCIATIONS_LISTED),
     )
-    return [association_body(one) for one in (await x.registry.ask(request)).associations]
+    return [association_body(association) for association in (await x.registry.ask(request)).associations]
 
 
 async def batch_get(x: ConfluentExchange) -> object:
     """Associations of several resources, with `includeSchemas=true` the latest schema of each; answers 207 with one result for each entry."""
     body = await x.body(GetsBody)
-    request = t.GetAssociations(tuple(get_of(one) for one in body.requests or ()), x.query.flag("includeSchemas"))
+    request = t.GetAssociations(tuple(get_of(get) for get in body.requests or ()), x.query.flag("includeSchemas"))
     return MultiStatus(results_body(await x.registry.ask(request), details=x.details))
 
 
@@ -90,7 +90,7 @@ async def _associate(x: ConfluentExchange, request: t.Associate) -> ResourceBody
 
 async def delete(x: ConfluentExchange) -> object:
     """Deletes associations of a resource; `cascadeLifecycle=true` hard-deletes the subjects of strong ones. Answers 204 without a body."""
-    kinds = tuple(one for one in x.query.all("associationType") if one)
+    kinds = tuple(kind for kind in x.query.all("associationType") if kind)
     type_ = x.query.get("resourceType") or TOPIC
     flags = x.query.flag("cascadeLifecycle"), x.query.flag("dryRun")
     await x.registry.ask(t.Dissociate(x.values[0], type_, kinds, *flags))

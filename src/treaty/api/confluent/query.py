@@ -66,7 +66,7 @@ class Query:
 
     def all(self, name: str) -> list[str]:
         """Return every value under a name."""
-        return [value for given, value in self.members if given == name]
+        return [value for member, value in self.members if member == name]
 
     def flag(self, *names: str) -> bool:
         """Return whether a member is ``true``, in any letter case."""
@@ -87,7 +87,7 @@ class Query:
 
     def tags(self) -> tuple[str, ...]:
         """Return the tags that are looked for inside a schema."""
-        return tuple(dict.fromkeys(one for one in self.all("findTags") if one))
+        return tuple(dict.fromkeys(tag for tag in self.all("findTags") if tag))
 
     def visible(self) -> Visible:
         """Which versions a list shows; `deletedOnly` wins (Python's client spells it `deleted_only`)."""

@@ -83,7 +83,7 @@ async def list_settings(x: ConfluentExchange) -> object:
         limit=x.query.limit(SETTINGS_PAGE),
         after=None if context is None else q.Scope(context, x.query.get("afterSubject")),
     )
-    return [setting_body(one) for one in (await x.registry.ask(request)).settings]
+    return [setting_body(setting) for setting in (await x.registry.ask(request)).settings]
 
 
 _SCOPE = ApiParameter(

@@ -53,7 +53,7 @@ async def apply_view(x: ConfluentExchange, schema: F, usual: str = "") -> F:
         return schema
     known_schemas: KnownSchemas = {}
     meaning = await resolve_schema(x.registry.shared, x.registry.call, schema, known_schemas)
-    size = len(schema.text) + sum(len(each.text) for each in known_schemas.values())
+    size = len(schema.text) + sum(len(known_schema.text) for known_schema in known_schemas.values())
     parse = form.parse
 
     def print_it() -> str:

@@ -88,7 +88,7 @@ async def _texts(x: IgluExchange, request: ListPublished, representation: Repres
             page = (await x.registry.ask(request)).schemas
         except Forbidden:
             return []
-        texts.extend(schema_text(one, representation) for one in page)
+        texts.extend(schema_text(schema, representation) for schema in page)
         if len(page) < IGLU_PAGE:
             return texts
         request = replace(request, after=(page[-1].version.subject, page[-1].label))

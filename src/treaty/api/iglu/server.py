@@ -36,7 +36,7 @@ async def get_server(x: IgluExchange) -> IgluAnswer:
     if access is None or x.is_super:
         info: dict[str, Any] = {"vendor": "", "schema": "CREATE_VENDOR", "key": ["CREATE", "DELETE"]}
     else:
-        rule = next((one for one in access.rules if who is not None and one.who == (who.principal,)), None)
+        rule = next((rule for rule in access.rules if who is not None and rule.who == (who.principal,)), None)
         vendor = rule.subjects[0].partition("/")[0] if rule is not None and rule.subjects else ""
         action = "CREATE_VENDOR" if rule is not None and "create" in rule.may else "READ" if rule is not None else None
         info = {"vendor": vendor, "schema": action, "key": []}

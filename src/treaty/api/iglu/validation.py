@@ -34,7 +34,7 @@ async def validate_schema(x: IgluExchange) -> IgluAnswer:
     if not isinstance(value, dict) or "self" not in value:
         findings.append(LintFinding("syntax", "ERROR", "", "the schema is not self-describing: it has no member self"))
     findings += await asyncio.to_thread(lint_document, value, x.settings.depth, _MUTED)
-    if any(one.level == "ERROR" for one in findings):
+    if any(finding.level == "ERROR" for finding in findings):
         return message(INVALID_SCHEMA, report=print_lint(findings))
     valid = f"The schema provided is a valid self-describing {document.key} schema"
     return message(f"{valid}, with warnings", report=print_lint(findings)) if findings else message(valid)

@@ -49,21 +49,21 @@ def _show_tables(statement: ShowStatement, sent: str) -> Exchange[BuildEntity]:
 def _show_sources(kind: str, name: str, statement: ShowStatement, sent: str) -> Exchange[BuildEntity]:
     sources, warnings = _first_rows((yield from list_sources(kind)))
     if not statement.extended:
-        return lambda: e.entity(name, sent, warnings, **{name: [e.source_entry(one) for one in sources]})
+        return lambda: e.entity(name, sent, warnings, **{name: [e.source_entry(source) for source in sources]})
     stored = yield from list_types()
 
     def build() -> KsqlEntity:
         types = e.known_types(stored)
-        described = [e.describe_source(SourceFound(one), types, extended=True) for one in sources]
+        described = [e.describe_source(SourceFound(source), types, extended=True) for source in sources]
         return e.entity("source_descriptions", sent, warnings, sourceDescriptions=described)
 
     return build
 
 
 def _show_queries(_statement: ShowStatement, sent: str) -> Exchange[BuildEntity]:
-    writers = [one for one in (yield from list_sources()) if e.has_query(one)]
+    writers = [source for source in (yield from list_sources()) if e.has_query(source)]
     sources, warnings = _first_rows(writers)
-    return lambda: e.entity("queries", sent, warnings, queries=[e.query_entry(one) for one in sources])
+    return lambda: e.entity("queries", sent, warnings, queries=[e.query_entry(source) for source in sources])
 
 
 def _show_types(_statement: ShowStatement, sent: str) -> Exchange[BuildEntity]:
@@ -72,7 +72,7 @@ def _show_types(_statement: ShowStatement, sent: str) -> Exchange[BuildEntity]:
     def build() -> KsqlEntity:
         types = e.known_types(stored)
         return e.entity(
-            "type_list", sent, warnings, types={one.name: e.type_body(one.definition, types) for one in stored}
+            "type_list", sent, warnings, types={type_.name: e.type_body(type_.definition, types) for type_ in stored}
         )
 
     return build
@@ -116,7 +116,7 @@ def _list_readers(source: Source) -> Exchange[list[Source]]:
     """Return the sources whose queries read a source."""
     key = key_of_name(source.name)
     sources = yield from list_sources(queries=True)
-    return [one for one in sources if any(key_of_name(read.source) == key for read in reads_of(one))]
+    return [source for source in sources if any(key_of_name(read.source) == key for read in reads_of(source))]
 
 
 def _first_rows(rows: Sequence[T]) -> tuple[Sequence[T], tuple[str, ...]]:

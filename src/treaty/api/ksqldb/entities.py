@@ -39,7 +39,7 @@ KnownTypes = Mapping[str, SqlType]
 
 def known_types(types: Iterable[StoredType]) -> KnownTypes:
     """Return what named types stand for."""
-    return {lower_name(one.name): parse_column_type(one.definition) for one in types}
+    return {lower_name(type_.name): parse_column_type(type_.definition) for type_ in types}
 
 
 # --------------------------------------------------------------------------------------------------------------- types
@@ -71,7 +71,7 @@ def _type_body(kind: SqlType) -> dict[str, Any]:
         case SqlMap(_, value):
             return _shape("MAP", member=_type_body(value))
         case SqlStruct(fields):
-            return _shape("STRUCT", [{"name": one.name, "schema": _type_body(one.type)} for one in fields])
+            return _shape("STRUCT", [{"name": field.name, "schema": _type_body(field.type)} for field in fields])
         case _:
             return _shape(print_column_type(kind))
 
@@ -138,7 +138,7 @@ def describe_source(
     return {
         **{name: value for name, value in source_entry(source).items() if name != "isWindowed"},
         "windowType": None,
-        "readQueries": [query_entry(one) for one in readers],
+        "readQueries": [query_entry(reader) for reader in readers],
         "writeQueries": [query_entry(source)] if has_query(source) else [],
         "fields": fields,
         "timestamp": source.timestamp,

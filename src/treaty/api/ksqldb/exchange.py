@@ -193,7 +193,7 @@ def _read_script(body: KsqlStatementsBody) -> tuple[StatementScript, list[str], 
         raise KsqlStatementError(error, sent) from error
     for parsed, statement in zip(script.statements, statements, strict=True):
         _refuse_without_result(parsed, statement.sent)
-    return script, [one.sent for one in statements], warnings
+    return script, [statement.sent for statement in statements], warnings
 
 
 def _refuse_query_text(statement: SentStatement) -> None:

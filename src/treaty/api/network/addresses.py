@@ -39,7 +39,7 @@ class TrustedProxies:
 
     def texts(self) -> list[str]:
         """The networks as texts."""
-        return [str(one) for one in self.networks]
+        return [str(network) for network in self.networks]
 
 
 NO_PROXIES = TrustedProxies()
@@ -63,4 +63,4 @@ def _overlaps(address: str, networks: tuple[Network, ...]) -> bool:
         parsed = ipaddress.ip_network(address)
     except ValueError:
         return False
-    return any(parsed.overlaps(one) for one in networks)
+    return any(parsed.overlaps(network) for network in networks)

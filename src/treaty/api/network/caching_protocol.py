@@ -350,7 +350,7 @@ class CachingProtocol(HttpToolsProtocol):
         super().on_headers_complete()
         self.waiting = -1
         if before:
-            self.earlier = (*(one for one in self.earlier if not one.response_complete), *before)
+            self.earlier = (*(cycle for cycle in self.earlier if not cycle.response_complete), *before)
 
     def _head(self) -> int:
         """The bytes of a request line's target and of all headers, with what parts them."""

@@ -114,7 +114,7 @@ class ConnectionTable:
         self.forget_unread(connection)
 
     def _close_one(self, crowd: dict[ClientConnection, None]) -> bool:
-        victim = next((one for one in crowd if not one.is_answering()), None)
+        victim = next((connection for connection in crowd if not connection.is_answering()), None)
         if victim is None:
             return False
         self.discard(victim)
@@ -174,7 +174,7 @@ class ConnectionTable:
             if self.clock() - answer.since >= haste:
                 slow[connection.address].append(connection)
         while self.unread_bytes > self.most_unread and len(self.unread) > 1 and any(slow.values()):
-            address = max((one for one, listed in slow.items() if listed), key=bytes_of.__getitem__)
+            address = max((address for address, listed in slow.items() if listed), key=bytes_of.__getitem__)
             victim = slow[address].pop()
             bytes_of[address] -= self.unread[victim].size
             self._cut(victim)
@@ -209,7 +209,7 @@ class ConnectionTable:
                 if other is not connection and other.address == address and now - answer.since >= haste
             ]  # fmt: skip
             if waiting:
-                return min(waiting, key=lambda one: self.unread[one].since)
+                return min(waiting, key=lambda connection: self.unread[connection].since)
         return None
 
     def _cut(self, connection: ClientConnection) -> None:

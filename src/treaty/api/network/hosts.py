@@ -45,13 +45,13 @@ class AllowedHosts:
             elif name == b"sec-fetch-site":
                 site = value
         if self.is_guarded:
-            self._refuse_host([host_of(one.decode("latin-1")) for one in hosts])
+            self._refuse_host([host_of(host.decode("latin-1")) for host in hosts])
         if scope["method"] not in SAFE and (self.is_guarded or site == b"cross-site"):
-            self._refuse_origin([one.decode("latin-1") for one in origins], site)
+            self._refuse_origin([origin.decode("latin-1") for origin in origins], site)
 
     def _refuse_host(self, hosts: list[str]) -> None:
         """A program may leave the header out; a browser never does."""
-        foreign = next((one for one in hosts if not self.has(one)), None)
+        foreign = next((host for host in hosts if not self.has(host)), None)
         if foreign is not None or len(hosts) > 1:
             short_host = (foreign or hosts[0])[:100]
             raise HttpError(
@@ -61,7 +61,7 @@ class AllowedHosts:
             )
 
     def _refuse_origin(self, origins: list[str], site: bytes) -> None:
-        foreign = next((one for one in origins if not self.has(host_of(netloc_of(one)))), None)
+        foreign = next((origin for origin in origins if not self.has(host_of(netloc_of(origin)))), None)
         if foreign is None and (origins or site != b"cross-site"):
             return
         page = f"the page of {foreign[:100]!r}" if foreign else "the page of another site"

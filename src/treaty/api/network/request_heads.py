@@ -59,8 +59,8 @@ def lacks_version(data: bytes, begun: bytes) -> bool:
 
 
 def _refuse_codings(value: bytes) -> None:
-    codings = [one.strip().lower() for one in value.split(b",")]
-    if any(one.partition(b";")[0].rstrip() != b"chunked" for one in codings):
+    codings = [coding.strip().lower() for coding in value.split(b",")]
+    if any(coding.partition(b";")[0].rstrip() != b"chunked" for coding in codings):
         raise RefusedHeadError(
             501, "Not Implemented", "the only transfer coding known here is chunked; send the body so"
         )
@@ -78,7 +78,7 @@ def to_origin_form(target: bytes, headers: list[Header]) -> bytes:
     if parsed.userinfo or not parsed.host:
         raise RefusedHeadError(400, BAD_REQUEST, "the target names a user, or no host; send its path alone")
     host = b"[%b]" % parsed.host if b":" in parsed.host else parsed.host
-    headers[:] = [one for one in headers if one[0] != b"host"]
+    headers[:] = [header for header in headers if header[0] != b"host"]
     headers.append((b"host", b"%b:%d" % (host, parsed.port) if parsed.port else host))
     return (parsed.path or b"/") + (b"?" + parsed.query if parsed.query else b"")
 

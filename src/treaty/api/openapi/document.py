@@ -125,7 +125,7 @@ def _operation(path: str, method: str, operation: ApiOperation, body: Schema | N
         "summary": first,
         "description": text,
     }
-    parameters = [_parameter(each, "path") for each in operation.path]
+    parameters = [_parameter(parameter, "path") for parameter in operation.path]
     if path in PAGES:
         described["responses"] = {"200": _response(operation.answer, answer)}
         if path.startswith("/readyz"):
@@ -135,9 +135,11 @@ def _operation(path: str, method: str, operation: ApiOperation, body: Schema | N
                 "content": {operation.answer.media: shape},
             }
         return described
-    parameters += [_parameter(each, "query") for each in operation.query]
+    parameters += [_parameter(parameter, "query") for parameter in operation.query]
     shared = (*(() if path in NATIVE else (CONSISTENCY,)), *HEADERS, *(COMMANDS if operation.writes else ()))
-    described["parameters"] = parameters + [{"$ref": f"#/components/parameters/{each.name}"} for each in shared]
+    described["parameters"] = parameters + [
+        {"$ref": f"#/components/parameters/{parameter.name}"} for parameter in shared
+    ]
     if body is not None:
         content = {"schema": body, "example": operation.sent_example}
         dialect = dialect_of(path)
@@ -176,7 +178,7 @@ def _describe_parameter(parameter: ApiParameter) -> str:
 
 
 def _shared_parameters() -> dict[str, Schema]:
-    headers = {one.name: _parameter(one, "header") for one in (*HEADERS, *COMMANDS)}
+    headers = {header.name: _parameter(header, "header") for header in (*HEADERS, *COMMANDS)}
     return {CONSISTENCY.name: _parameter(CONSISTENCY, "query"), **headers}
 
 

@@ -74,7 +74,7 @@ def _contents(described: Schema) -> str:
 def _group(described: Schema, tag: Schema) -> Iterator[str]:
     yield f'<h2 id="{escape(tag["name"])}">{escape(tag["name"])}</h2><p>{_prose(tag["description"])}</p>'
     for path, method, operation in _operations(described, tag["name"]):
-        parameters = [_follow_reference(described, each) for each in operation.get("parameters", ())]
+        parameters = [_follow_reference(described, parameter) for parameter in operation.get("parameters", ())]
         yield (
             f'<details id="{escape(operation["operationId"])}"><summary><code class="method {method}">{method}</code> '
             f"<code>{escape(path)}</code> — {_prose(operation['summary'])}</summary><div><p>{_prose(operation['description'])}</p>"
@@ -170,11 +170,11 @@ def _word(schema: Schema) -> str:
         return f'<a href="#schema-{name}">{name}</a>'
     for key in ("anyOf", "oneOf"):
         if key in schema:
-            return " or ".join(_word(one) for one in schema[key])
+            return " or ".join(_word(branch) for branch in schema[key])
     if "allOf" in schema:
         return _word(schema["allOf"][0])
     if "enum" in schema:
-        return " or ".join(f"<code>{escape(json.dumps(one))}</code>" for one in schema["enum"])
+        return " or ".join(f"<code>{escape(json.dumps(symbol))}</code>" for symbol in schema["enum"])
     kind = schema.get("type", "nothing" if schema.get("not") == {} else "anything")
     if kind == "array":
         pieces = schema.get("prefixItems") or [schema.get("items", {})]

@@ -62,15 +62,15 @@ def _components(kinds: list[Any], suffix: str) -> tuple[list[Schema], dict[str, 
 def _close_objects(value: Any) -> Any:
     """Leave out null, and members that are not named: answers have neither."""
     if isinstance(value, list):
-        return [_close_objects(one) for one in value]
+        return [_close_objects(item) for item in value]
     if not isinstance(value, dict):
         return value
     kinds = value.get("anyOf")
     if isinstance(kinds, list) and {"type": "null"} in kinds:
-        rest = [one for one in kinds if one != {"type": "null"}]
-        other_members = {key: one for key, one in value.items() if key not in {"anyOf", "default"}}
+        rest = [kind for kind in kinds if kind != {"type": "null"}]
+        other_members = {key: member for key, member in value.items() if key not in {"anyOf", "default"}}
         return _close_objects({**other_members, **(rest[0] if len(rest) == 1 else {"anyOf": rest})})
-    closed = {key: _close_objects(one) for key, one in value.items()}
+    closed = {key: _close_objects(member) for key, member in value.items()}
     if closed.get("type") == "object" and "properties" in closed:
         closed.setdefault("additionalProperties", False)
     return closed

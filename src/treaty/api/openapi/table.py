@@ -77,7 +77,7 @@ STATUSES_WITH_BODY = (413, 415)
 
 def dialect_of(path: str) -> ApiDescription | None:
     """Return the dialect that a path belongs to; None for Confluent's, Treaty's own path, and pages."""
-    return next((one for one in DIALECTS if path in one.table), None)
+    return next((dialect for dialect in DIALECTS if path in dialect.table), None)
 
 
 def statuses(operation: ApiOperation) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ async def all_with_descriptors(x: PravegaExchange, versions: Iterable[VersionFou
             completed.append(version)
             continue
         schema = await resolve_schema(x.registry.shared, x.registry.call, version, known_schemas)
-        size = len(version.text) + sum(len(each.text) for each in known_schemas.values())
+        size = len(version.text) + sum(len(known_schema.text) for known_schema in known_schemas.values())
         data = _descriptors(schema) if size <= VIEW_BYTES else await asyncio.to_thread(_descriptors, schema)
         completed.append(replace(version, data=data))
     return completed

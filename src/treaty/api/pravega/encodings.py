@@ -33,7 +33,7 @@ async def get_encoding(x: PravegaExchange) -> PravegaAnswer:
 async def list_codecs(x: PravegaExchange) -> PravegaAnswer:
     """The codecs that were added to a group, by name."""
     codecs = await x.registry.ask(ListCodecs(x.subject))
-    return PravegaAnswer(200, bodies.CodecTypesBody([_codec_body(one) for one in codecs.codecs]))
+    return PravegaAnswer(200, bodies.CodecTypesBody([_codec_body(codec) for codec in codecs.codecs]))
 
 
 async def add_codec(x: PravegaExchange) -> PravegaAnswer:

@@ -57,7 +57,7 @@ class PravegaExchange:
     async def versions_named(self, subject: Subject, *levels: Level) -> dict[int, VersionFound]:
         """Return the versions that policies of a subject name, by ordinal; one that is gone is left out."""
         versions: dict[int, VersionFound] = {}
-        for ordinal in sorted({one for level in levels for one in ordinals_in(level)}):
+        for ordinal in sorted({ordinal for level in levels for ordinal in ordinals_in(level)}):
             try:
                 versions[ordinal] = await self.registry.ask(GetOrdinal(subject, ordinal))
             except VersionNotFound:

@@ -38,7 +38,7 @@ async def list_groups(x: PravegaExchange) -> PravegaAnswer:
     context, limit = x.context, _limit(x.query.get("limit", ""))
     after = name_after(context, x.query.get("continuationToken", ""))
     page = await x.registry.ask(ListGroups(context, after, limit))
-    groups = {group_name(one.subject, context): await _describe_properties(x, one) for one in page.groups}
+    groups = {group_name(group.subject, context): await _describe_properties(x, group) for group in page.groups}
     return PravegaAnswer(200, GroupsPageBody(groups, page_token(context, page.last)))
 
 
@@ -99,7 +99,7 @@ async def get_history(x: PravegaExchange) -> PravegaAnswer:
     """The versions of a group in the order in which they were added, each with the policy that was in force; deleted ones are left out."""
     history = await x.registry.ask(GetHistory(x.subject))
     named = await x.versions_named(x.subject, *map(policy_at, history.versions))
-    versions = await all_with_descriptors(x, (one.version for one in history.versions))
-    admitted = [replace(one, version=version) for one, version in zip(history.versions, versions, strict=True)]
-    records = [history_record(one, compatibility_body(policy_at(one), named)) for one in admitted]
+    versions = await all_with_descriptors(x, (entry.version for entry in history.versions))
+    entries = [replace(entry, version=version) for entry, version in zip(history.versions, versions, strict=True)]
+    records = [history_record(entry, compatibility_body(policy_at(entry), named)) for entry in entries]
     return PravegaAnswer(200, GroupHistoryBody(records))

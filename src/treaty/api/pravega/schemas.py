@@ -41,17 +41,15 @@ from treaty.wire.pravega.policies import level_of, version_body
 async def list_newest(x: PravegaExchange) -> PravegaAnswer:
     """The newest schema of each format and type, by id; with `type` of this one alone."""
     listed = await x.registry.ask(ListGroupVersions(x.subject, x.query.get("type", ""), latest=True))
-    return PravegaAnswer(
-        200, SchemaVersionsBody([schema_with_version(one) for one in await all_with_descriptors(x, listed.versions)])
-    )
+    versions = await all_with_descriptors(x, listed.versions)
+    return PravegaAnswer(200, SchemaVersionsBody([schema_with_version(version) for version in versions]))
 
 
 async def list_versions(x: PravegaExchange) -> PravegaAnswer:
     """The schemas of a group by id, without deleted ones; with `type` those of this type alone."""
     listed = await x.registry.ask(ListGroupVersions(x.subject, x.query.get("type", "")))
-    return PravegaAnswer(
-        200, SchemaVersionsBody([schema_with_version(one) for one in await all_with_descriptors(x, listed.versions)])
-    )
+    versions = await all_with_descriptors(x, listed.versions)
+    return PravegaAnswer(200, SchemaVersionsBody([schema_with_version(version) for version in versions]))
 
 
 async def add_schema(x: PravegaExchange) -> PravegaAnswer:
@@ -136,6 +134,5 @@ async def added_to(x: PravegaExchange) -> PravegaAnswer:
     context = x.context
     draft, _ = await _draft(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
     same_schemas = await x.registry.ask(FindSameSchema(context, draft))
-    return PravegaAnswer(
-        200, AddedToBody({group_name(one.subject, context): version_body(one) for one in same_schemas.versions})
-    )
+    groups = {group_name(version.subject, context): version_body(version) for version in same_schemas.versions}
+    return PravegaAnswer(200, AddedToBody(groups))

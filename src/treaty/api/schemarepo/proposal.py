@@ -44,8 +44,8 @@ async def list_ids(x: SchemaRepoExchange) -> str | bytes:
     subject = subject_named(x.values[0])
     scheme = id_scheme_of(await x.registry.ask(GetSubject(subject)))
     listed = await x.registry.ask(ListGroupVersions(subject))
-    ids = dict.fromkeys(id_of(one, scheme) for one in listed.versions)
-    return "".join(f"{one}\n" for one in ids if one)
+    ids = dict.fromkeys(id_of(version, scheme) for version in listed.versions)
+    return "".join(f"{id_}\n" for id_ in ids if id_)
 
 
 async def get_schema(x: SchemaRepoExchange) -> str | bytes:

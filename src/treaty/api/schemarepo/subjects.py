@@ -133,7 +133,7 @@ async def list_schemas(x: SchemaRepoExchange) -> str | bytes:
     """
     listed = await x.registry.ask(ListGroupVersions(subject_named(x.values[0])))
     try:
-        return print_entries([entry_of(one) for one in reversed(listed.versions)], x.media)
+        return print_entries([entry_of(version) for version in reversed(listed.versions)], x.media)
     except LineBreakError as error:
         raise HttpError(406, f"HTTP 406 Not Acceptable: {error}") from None
 

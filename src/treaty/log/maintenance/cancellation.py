@@ -124,7 +124,7 @@ def _raise_ids(now: LogDelta, highest: Mapping[str, int], gap: int) -> list[Enco
     """
     spared = encode_row(Row("counter", IDS_SPARED, None)).key
     own = _id_counters(now.rows)
-    unknown = max([gap, *(each for text, each in highest.items() if text not in own)])
+    unknown = max([gap, *(id_ for text, id_ in highest.items() if text not in own)])
     raised = []
     for row in now.rows:
         higher = raise_counter(row, max(gap, highest.get(row.key, 0) - own.get(row.key, 0)))

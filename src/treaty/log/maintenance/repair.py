@@ -51,7 +51,7 @@ async def quarantine_rows(log: Log, *, time: int, newer: bool = False) -> tuple[
     Raises `RestoreError` if another process writes at the same time.
     """
     delta = await log.read(START)
-    chosen = tuple(one for one in find_unreadable_rows(delta.rows) if newer or not one.newer)
+    chosen = tuple(row for row in find_unreadable_rows(delta.rows) if newer or not row.newer)
     if not chosen:
         return (), delta.tip
     return chosen, await append_to_state(log, delta, _make_quarantine_rows(chosen, time), time)
@@ -100,8 +100,8 @@ class StateCheck:
     def quarantined(self) -> int:
         """How many rows `accept_state` moves into quarantine."""
         return len(
-            {(one.table, key_text(one.key)) for one in self.foreign}
-            | {(one.row.table, one.row.key) for one in self.orphan_rows}
+            {(row.table, key_text(row.key)) for row in self.foreign}
+            | {(orphan.row.table, orphan.row.key) for orphan in self.orphan_rows}
         )
 
 
@@ -109,7 +109,9 @@ def check_state(
     delta: LogDelta, stated: Mapping[str, int] | None, orphan_rows: tuple[OrphanRow, ...] = ()
 ) -> StateCheck:
     """Compare the rows of a whole log with the root that it states, and with those of its tables (None: it keeps none)."""
-    foreign = tuple(one for one in find_unreadable_rows(row for row in delta.rows if row.table == FOREIGN_TABLE))
+    foreign = tuple(
+        unreadable for unreadable in find_unreadable_rows(row for row in delta.rows if row.table == FOREIGN_TABLE)
+    )
     roots = roots_of(delta.rows)
     tables = () if stated is None else differing_tables(stated, roots)
     return StateCheck(delta.tip, as_root(roots), foreign, tables, orphan_rows)
@@ -153,5 +155,5 @@ async def lower_id_counters(log: Log, *, time: int) -> tuple[tuple[ReservedIds, 
     reserved = reserved_ids(tables)
     if not reserved:
         return (), delta.tip
-    rows = [encode_row(healing_row(tables, one)) for one in reserved]
+    rows = [encode_row(healing_row(tables, counter)) for counter in reserved]
     return reserved, await append_to_state(log, delta, rows, time)

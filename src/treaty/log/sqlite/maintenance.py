@@ -21,7 +21,7 @@ def read_stats(file: SqliteConnection) -> StoreStats:
     with translate_errors(file.path, "looking at the store"):
         live, tombstones, appends, oldest = file.database.execute(_STATS).fetchone()
         beside = (Path(f"{file.path}{ending}") for ending in ("", "-wal"))
-        size = sum(one.stat().st_size for one in beside if one.exists())
+        size = sum(file.stat().st_size for file in beside if file.exists())
     return StoreStats("sqlite", layout.LAYOUT, size, live, tombstones, appends, oldest)
 
 

@@ -212,7 +212,7 @@ class _Table:
             columns[f"groups:{self.name}"] = (json.dumps(self.groups).encode("ascii"),)
         for name in self.indexes:
             columns[f"index:{name}"] = (self._marks(f"index:{name}", self.indexes[name]),)
-        for order in sorted(self.orders, key=lambda one: one.name):
+        for order in sorted(self.orders, key=lambda order: order.name):
             entries = self.orders[order]
             if self.base is None:
                 write_order(columns, order, entries)

@@ -25,7 +25,7 @@ def hash_of(entry: Key) -> int:
 
 def merged_marks(older: Iterable[int], dead: Collection[int], newer: Iterable[int]) -> "array[int]":
     """Return marks in order, as a segment keeps them: those of an older one whose rows are not dead, and new ones."""
-    marks = [found for found in older if found & _ROW not in dead] if dead else [*older]
+    marks = [older_mark for older_mark in older if older_mark & _ROW not in dead] if dead else [*older]
     marks += newer
     marks.sort()  # what is in order already costs little
     return array("Q", marks)

@@ -299,14 +299,14 @@ class LayeredTables:
         self, rows: Iterable[EncodedRow], position: Position, decoded_rows: Mapping[EncodedRow, Row] | None = None
     ) -> None:
         """Put rows in (tombstones take out) and move to `position`; what is in `decoded_rows` is not decoded again."""
-        self._put([_read(one, decoded_rows) for one in rows], position)
+        self._put([_read(row, decoded_rows) for row in rows], position)
 
     def advance(
         self, rows: Iterable[EncodedRow], position: Position, decoded_rows: Mapping[EncodedRow, Row] | None = None
     ) -> bool:
         """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
-        some = [_read(one, decoded_rows) for one in rows]
-        if as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
+        some = [_read(row, decoded_rows) for row in rows]
+        if as_root(roots_with(self, ((table, row.key) for table, row, _ in some))) != position.root:
             return False
         self._put(some, position)
         return True
@@ -351,7 +351,7 @@ class LayeredTables:
         some = rows if isinstance(rows, tuple) else tuple(rows)
         if len(some) <= self._small:
             over = DictTables()
-            over.put((_read(one, None) for one in some), position)
+            over.put((_read(row, None) for row in some), position)
             return lambda: self._stand_on(None, position, over)
         from treaty.node.segment.build import build  # noqa: PLC0415 (as above)
 

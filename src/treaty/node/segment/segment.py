@@ -294,7 +294,9 @@ class Segment:
             row = self.row(index.table, number)
             if row.value is not None:
                 right.update(mark(entry, number) for entry in index.entries(row.key, row.value))
-        return sorted({row_of(found) for found in self.numbers(f"index:{index.name}", "Q") if found not in right})
+        return sorted(
+            {row_of(entry_mark) for entry_mark in self.numbers(f"index:{index.name}", "Q") if entry_mark not in right}
+        )
 
     def _rank(self, order: str, bound: Key) -> int:
         """How many entries of an order are below a bound."""

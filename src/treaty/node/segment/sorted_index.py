@@ -82,4 +82,4 @@ def _dead_entries(base: Segment, of: AnyTable | AnyIndex, dead: frozenset[int]) 
         gone |= set(of.entries(row.key, row.value)) if row.value is not None else set()
     if of.key_of is not None:
         return gone
-    return {entry for entry in gone if not any(one not in dead for one in base.claimants(of, entry))}
+    return {entry for entry in gone if not any(number not in dead for number in base.claimants(of, entry))}

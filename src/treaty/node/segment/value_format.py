@@ -89,7 +89,7 @@ def _plain(hint: Any) -> Any:
     if hint in {str, int, bool} or hint == tuple[str, ...]:
         return hint
     if get_origin(hint) in {Union, types.UnionType}:
-        (inner,) = (one for one in get_args(hint) if one is not type(None))
+        (inner,) = (kind for kind in get_args(hint) if kind is not type(None))
         plain = _plain(inner)
         return None if plain is None else plain | None
     return _mirror(hint) if is_dataclass(hint) and isinstance(hint, type) else None

@@ -123,7 +123,7 @@ class PartitionReader:
         A new consumer costs less than a jump of an old one, which has to wait for the end of its request, and less than
         one that was idle, which asks for the topic a second later.
         """
-        standing = next((one for one in self._consumers if one.at == offset), None)
+        standing = next((consumer for consumer in self._consumers if consumer.at == offset), None)
         if standing is not None:
             self._consumers.remove(standing)
         else:

@@ -76,7 +76,7 @@ class RecordSender:
                 self._replace_producer(producer)
             raise make_unavailable_error(error.args[0], self._where, self._heard) from error
         self._unacknowledged[outcome] = producer
-        outcome.add_done_callback(lambda done: self._unacknowledged.pop(done, None))
+        outcome.add_done_callback(lambda future: self._unacknowledged.pop(future, None))
         return await outcome
 
     def _deliver(self, outcome: "asyncio.Future[int | None]", producer: Any, error: Any, offset: int | None) -> None:
@@ -99,7 +99,7 @@ class RecordSender:
         """Take another producer for one that can't continue; the results of what it had are unknown."""
         if producer is self._producer:
             self._producer = self._make_producer()
-            for outcome in [one for one, sender in self._unacknowledged.items() if sender is producer]:
+            for outcome in [future for future, sender in self._unacknowledged.items() if sender is producer]:
                 if not outcome.done():
                     outcome.set_result(None)
             self._loop.run_in_executor(None, purge_producer, producer)

@@ -78,12 +78,12 @@ class RequiredSetting:
 
 
 def _require_value(name: str, value: str, because: str) -> RequiredSetting:
-    return RequiredSetting(name, value, lambda found: found == value, because)
+    return RequiredSetting(name, value, lambda actual: actual == value, because)
 
 
 def _require_at_least(name: str, value: int, because: str) -> RequiredSetting:
     return RequiredSetting(
-        name, str(value), lambda found: found.lstrip("-").isdecimal() and int(found) >= value, because
+        name, str(value), lambda actual: actual.lstrip("-").isdecimal() and int(actual) >= value, because
     )
 
 
@@ -154,8 +154,11 @@ def describe_wrong_settings(topic: str, servers: str, settings: Mapping[str, str
     A topic that fits the other layout may hold a log of it, which that command would destroy: then the layout comes first.
     """
     offending = [*find_wrong_settings(settings, writers, replicas)]
-    lines = [f"  {one.name} is {settings[one.name]}, wanted {one.value}: {one.reason}" for one in offending]
-    setting = ",".join(f"{one.name}={one.value}" for one in offending)
+    lines = [
+        f"  {setting.name} is {settings[setting.name]}, wanted {setting.value}: {setting.reason}"
+        for setting in offending
+    ]
+    setting = ",".join(f"{required.name}={required.value}" for required in offending)
     command = (
         f"kafka-configs.sh --bootstrap-server {servers} --entity-type topics --entity-name {topic} --alter --add-config"
     )

@@ -147,7 +147,7 @@ def select_if_intact(chunks: Iterable[SnapshotChunk]) -> tuple[SnapshotChunk, ..
         return () if _has_wrong_format(ordered) else ordered
     return (
         ordered
-        if digest_snapshot(first.position, first.rows, [one.payload for one in ordered]) == first.snapshot_digest
+        if digest_snapshot(first.position, first.rows, [chunk.payload for chunk in ordered]) == first.snapshot_digest
         else ()
     )
 
@@ -159,14 +159,14 @@ def _has_wrong_format(ordered: Sequence[SnapshotChunk]) -> bool:
     first = ordered[0]
     data = bytes(first.payload)
     position = replace(first.position, root=data[:_ROOT])
-    payloads = [data[_ROOT:], *(one.payload for one in ordered[1:])]
+    payloads = [data[_ROOT:], *(chunk.payload for chunk in ordered[1:])]
     return len(data) >= _ROOT and digest_snapshot(position, first.rows, payloads) == first.snapshot_digest
 
 
 def sort_if_all(chunks: Iterable[SnapshotChunk]) -> tuple[SnapshotChunk, ...]:
     """Return the chunks of one snapshot in their order, each once, damaged or not; nothing where one is missing."""
-    by_index = {one.index: one for one in chunks}
-    count = next((one.count for one in by_index.values()), 0)
+    by_index = {chunk.index: chunk for chunk in chunks}
+    count = next((chunk.count for chunk in by_index.values()), 0)
     if not count or count > SNAPSHOT_CHUNKS or sorted(by_index) != [*range(count)]:
         return ()
     return tuple(by_index[index] for index in range(count))

@@ -224,7 +224,9 @@ class MultiWriterLog:
             await self._tailer.start()
             state = self._tailer.state
             chunks = await self._run_work(lambda: make_state_file_chunks(position, path, kind))
-            young = state.count_bytes_after(kind) <= max(self._policy.bytes, sum(len(one.payload) for one in chunks))
+            young = state.count_bytes_after(kind) <= max(
+                self._policy.bytes, sum(len(chunk.payload) for chunk in chunks)
+            )
             if young or not self._knows(position):
                 return
             for chunk in chunks:

@@ -174,7 +174,7 @@ class ReaderState:
         """Begin at a position: START, or that of a whole snapshot."""
         state = ReaderState(base, chunks, appends_kept, window, AppendHistory.at(base) if chunks else AppendHistory())
         if chunks:
-            state.last_snapshot = chunks[0].rows, sum(len(one.payload) for one in chunks)
+            state.last_snapshot = chunks[0].rows, sum(len(chunk.payload) for chunk in chunks)
         return state
 
     @property
@@ -304,7 +304,7 @@ class ReaderState:
 
 def collect_changes(appends: Iterable[BufferedAppend]) -> tuple[EncodedRow, ...]:
     """The last state of each row that some appends changed, tombstones among them."""
-    return tuple({(row.table, row.key): row for one in appends for row in one.rows()}.values())
+    return tuple({(row.table, row.key): row for append in appends for row in append.rows()}.values())
 
 
 def build_state(chunks: Sequence[SnapshotChunk], appends: Iterable[BufferedAppend]) -> tuple[EncodedRow, ...]:

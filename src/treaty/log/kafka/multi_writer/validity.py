@@ -118,7 +118,7 @@ class AppendHistory:
 
     def forget(self, before: int) -> None:
         """Forget the positions before a sequence, which a snapshot stands for now; the tip stays."""
-        for sequence in [one for one in self.positions if one < min(before, self.tip.sequence)]:
+        for sequence in [sequence for sequence in self.positions if sequence < min(before, self.tip.sequence)]:
             del self.positions[sequence]
 
 
@@ -178,7 +178,7 @@ class SnapshotCandidates:
 
     def describe_newer_than(self, position: Position) -> list[str]:
         """Sentences on those that were left aside and stand for more than a position."""
-        newer = sorted(one for one in self.rejected.values() if one[0] > position.sequence)
+        newer = sorted(identity for identity in self.rejected.values() if identity[0] > position.sequence)
         return [f"the snapshot at sequence {sequence} is left aside: {why}" for sequence, why in newer]
 
 
@@ -225,8 +225,9 @@ def read_pointer(value: Payload, claim: AppendPrefix) -> SnapshotPointer | None:
         return None
     try:
         rows = (row for commit in read_append(data).commits for row in commit.rows)
+        length = len(claim.digest)
         return next(
-            (one for one in find_pointers(rows) if len(bytes.fromhex(one.snapshot_digest)) == len(claim.digest)), None
+            (pointer for pointer in find_pointers(rows) if len(bytes.fromhex(pointer.snapshot_digest)) == length), None
         )
     except (EnvelopeError, ValueError):
         return None
@@ -249,12 +250,14 @@ def select_newest_state_files(
 
     The root in their heads is compared with the one that the append at that position states.
     """
-    complete = [ordered for one in state_files if (ordered := _sort_if_all(one)) and history.knows(ordered[0].position)]
-    return {one[0].rows: one for one in sorted(complete, key=lambda one: one[0].position.sequence)}
+    complete = [
+        ordered for chunks in state_files if (ordered := _sort_if_all(chunks)) and history.knows(ordered[0].position)
+    ]
+    return {chunks[0].rows: chunks for chunks in sorted(complete, key=lambda chunks: chunks[0].position.sequence)}
 
 
 def _sort_if_all(chunks: Sequence[SnapshotChunk]) -> tuple[SnapshotChunk, ...]:
-    by_index = {one.index: one for one in chunks}
+    by_index = {chunk.index: chunk for chunk in chunks}
     count = chunks[0].count
     is_complete = 0 < count <= SNAPSHOT_CHUNKS and sorted(by_index) == [*range(count)]
     return tuple(by_index[index] for index in range(count)) if is_complete else ()

@@ -42,7 +42,7 @@ class SurplusRun:
         for key, _ in self.pairs[start:end]:
             if key not in self.replaced:
                 indexes = self._indexes[key]
-                left = next((one for one in reversed(indexes) if not start <= one < end), None)
+                left = next((index for index in reversed(indexes) if not start <= index < end), None)
                 changes[key] = self.pairs[indexes[-1]][1], self.before.get(key) if left is None else self.pairs[left][1]
         return changes
 
