@@ -1,4 +1,4 @@
-"""Two queries run over the same records, of topics, of files or of versions of Delta tables, and their rows compared; nothing is written."""
+"""Two queries run over the same records, of topics, of files or of tables as they were, and their rows compared; nothing is written."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -21,7 +21,7 @@ from treaty.core.refusals import Invalid
 from treaty.core.registry import Registry
 from treaty.core.sources import QueryPlan, Source
 from treaty.metastore.compared_results import ResultComparison
-from treaty.metastore.sql.values import EARLIEST, ComparedRange
+from treaty.metastore.sql.values import ComparedRange
 from treaty.plan.errors import PlanError
 from treaty.spark.held_folder import HeldFolder
 from treaty.spark.planner.leaf_columns import blank_streams
@@ -31,6 +31,7 @@ from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.compared_streams import ComparedStreams, ComparedWay, StreamedRows, choose_way
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
 from treaty.spark.runner.recorded_sources import RecordedSource, SourceRecorder
+from treaty.spark.runner.recorded_tables import refuse_start
 from treaty.spark.runner.row_differences import FrameDifferences, compare_frames
 from treaty.spark.runner.row_order import ORDER, keep_last, propagate_order
 from treaty.spark.runner.source_frames import SourceOpener
@@ -146,23 +147,14 @@ def _list_names(plans: Sequence[QueryPlan]) -> dict[str, None]:
 
 
 def _refuse_sources(sources: Sequence[Source], compared: ComparedRange, *, has_root: bool) -> None:
-    """Raise `Invalid` for a source of which no range can be read again."""
+    """Raise `Invalid` for a source that is not to be reached from here, or not in this range."""
     for one in sources:
-        if one.connector not in {"files", "delta", "kafka"}:
-            raise Invalid.of(
-                "COMPARE_SOURCE", f"{one.name} stands over {one.connector}, and COMPARE reads topics, files and Delta tables", path="/sql",
-                old=one.connector, allowed="the new query beside this one, as a source of another name, and SELECT … FROM TABLE of both",
-            )  # fmt: skip
         if one.connector != "kafka" and not has_root:
             raise Invalid.of(
                 "COMPARE_ELSEWHERE", f"{one.name} is at {one.place}, below a root that is not known here", path="/sql", new=one.name,
                 allowed="--files ROOT, with the root of the folders that PATH names",
             )  # fmt: skip
-        if one.connector == "delta" and compared.start != EARLIEST:
-            raise Invalid.of(
-                "COMPARE_RANGE", f"{one.name} is a Delta table, which COMPARE reads as it was at a time, and not from one", path="/sql",
-                new=compared.start, allowed="COMPARE FROM earliest TO 'time'",
-            )  # fmt: skip
+        refuse_start(one, compared.start)
 
 
 def _key_of(kind: str, columns: Source | PlannedSource, plan: QueryPlan) -> tuple[str, ...]:

@@ -3,26 +3,25 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import reduce
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from treaty.core.column_types import lower_name
-from treaty.core.column_types.tokens import print_name, print_text
+from treaty.core.column_types.tokens import print_name
 from treaty.core.limits import COMPARE_BATCHES
-from treaty.core.refusals import Invalid
 from treaty.core.sources import QueryPlan, Source, SourceColumn
-from treaty.metastore.sql.values import LATEST, ComparedRange
-from treaty.spark.lake import delta
-from treaty.spark.lake.table import LakeTable, is_missing
+from treaty.metastore.sql.values import ComparedRange
+from treaty.spark.lake.table import LakeTable
 from treaty.spark.planner.leaf_columns import list_needed
 from treaty.spark.planner.pseudo_columns import list_pseudo_columns, list_words
 from treaty.spark.planner.views import STREAM
-from treaty.spark.runner.kafka_source import PARTITIONS_OF, RecordedOffsets, SourceMissingError, record_offsets
+from treaty.spark.runner.kafka_source import PARTITIONS_OF, RecordedOffsets, record_offsets
+from treaty.spark.runner.recorded_tables import read_snapshots, read_version
 from treaty.spark.runner.row_order import ORDER
+from treaty.spark.runner.sinks import LAKES
 from treaty.spark.runner.source_frames import BAD, BAD_OF, SourceOpener, count_rows, expand_columns, settle
 
 KEPT_PLAN = "LogicalRDD"
@@ -83,7 +82,7 @@ class SourceRecorder:
     def record(self, source: Source) -> RecordedSource:
         """Return a source with its rows read. Raises `SourceNotRunnableError`, and `Invalid` for a range that there is not."""
         columns = expand_columns(self.opener.registry, source)
-        if source.connector == "delta":
+        if source.connector in LAKES:
             return self._record_table(source, columns)
         offsets = record_offsets(source, self.opener.clusters, self.compared) if source.connector == "kafka" else ()
         is_ordered = self.keeps_order or self.keeps_arrival
@@ -112,15 +111,11 @@ class SourceRecorder:
         return RecordedSource(source, columns, kept_rows, ranges, counts)
 
     def _record_table(self, source: Source, columns: tuple[SourceColumn, ...]) -> RecordedSource:
-        """A version of a Delta table, which both queries read for themselves: it can't change."""
-        session, folder = self.opener.spark, self.opener.folder(source)
-        if is_missing(session, f"{folder}/_delta_log"):
-            raise SourceMissingError(f"the table of {source.name} is not there yet: {source.place}")
-        version, what = _find_version(session, folder, self.compared.end)
-        rows = session.read.format("delta").option("versionAsOf", version).load(folder)
-        arrived = [F.unix_millis("_metadata.file_modification_time").alias(ARRIVED)] if self.keeps_arrival else []
-        named = (F.col(print_name(one.name)) for one in source.columns)
-        return RecordedSource(source, columns, rows.select(*named, *arrived), (what,))
+        """Rows of a table that can't change, which both queries read for themselves."""
+        table = LakeTable(self.opener.folder(source), source.connector)
+        read = read_snapshots if source.connector == "iceberg" else read_version
+        recorded = read(self.opener.spark, source, table, self.compared, ARRIVED if self.keeps_arrival else "")
+        return RecordedSource(source, columns, recorded.rows, (recorded.words,))
 
 
 def list_deduplicated(source: Source) -> list[str]:
@@ -176,23 +171,3 @@ def _describe_counts(counted: Mapping[str, Any]) -> str:
     ]
     left = f", {bad:,} of them bad and left out of both: {', '.join(codes)}" if bad else ", none of them bad"
     return f"{rows:,} record{'s' * (rows != 1)}{left}"
-
-
-def _find_version(session: SparkSession, folder: str, end: str) -> tuple[int, str]:
-    """The version of a Delta table at the end of a range, and its words. Raises `Invalid` where there was none."""
-    table = delta.name(session, LakeTable(folder))
-    forbidden = session.conf.get("spark.sql.runSQLOnFiles")
-    session.conf.set("spark.sql.runSQLOnFiles", "true")  # for this statement of Treaty's own
-    try:
-        history = session.sql(f"DESCRIBE HISTORY {table}")
-        if end != LATEST:
-            moment = datetime.fromisoformat(end).astimezone(UTC)
-            history = history.where(f"timestamp < TIMESTAMP {print_text(moment.isoformat())}")
-        newest = history.agg(F.max("version")).collect()[0][0]
-    finally:
-        session.conf.set("spark.sql.runSQLOnFiles", forbidden or "false")
-    if newest is None:
-        raise Invalid.of(
-            "COMPARE_RANGE", f"the table at {folder} had no version before {end}", path="/sql", new=end, allowed="TO latest"
-        )  # fmt: skip
-    return int(newest), f"version {newest} of the Delta table"

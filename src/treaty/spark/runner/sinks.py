@@ -95,8 +95,10 @@ def require_format(spark: SparkSession, source: Source) -> None:
 def refuse_without_iceberg(source: Source, extensions: str) -> None:
     """Raise `SourceNotRunnableError` for an Iceberg table where these are all extensions of Spark."""
     if source.connector == "iceberg" and "iceberg" not in extensions:
-        message = f"{source.name} is an Iceberg table, and this runner was started without Iceberg"
-        raise SourceNotRunnableError(f"{message}: start it again, with --iceberg")
+        message = f"{source.name} is an Iceberg table, and Spark was started without Iceberg"
+        raise SourceNotRunnableError(
+            f"{message}: start this program again; `treaty runner` always loads it with --iceberg"
+        )
 
 
 @dataclass(frozen=True, slots=True)
