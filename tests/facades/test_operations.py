@@ -92,14 +92,14 @@ def test_lines_carry_the_id_of_their_request(member: Fixed) -> None:
 
 def test_one_client_leaves_room_for_others(member: Fixed) -> None:
     app = build_application(member)
-    app.dispatcher.in_flight_by_client["testclient"] = app.dispatcher.each
+    app.dispatcher.in_flight_by_client["testclient"] = app.dispatcher.in_flight_each
     http = TestClient(app.dispatcher)
     got = http.get("/subjects")
     assert (got.status_code, got.headers["retry-after"], got.json()["error_code"]) == (429, "1", 429)
     assert "limit IN_FLIGHT_EACH" in got.json()["message"]
     assert http.get("/readyz").status_code == 200
     assert TestClient(app.dispatcher, client=("other", 1)).get("/subjects").status_code == 200
-    assert dict(app.dispatcher.in_flight_by_client) == {"testclient": app.dispatcher.each}
+    assert dict(app.dispatcher.in_flight_by_client) == {"testclient": app.dispatcher.in_flight_each}
 
 
 def test_requests_are_given_back_however_they_end(member: Fixed) -> None:

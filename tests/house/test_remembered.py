@@ -11,7 +11,7 @@ from tests.planted.table import BUGS
 
 TESTS = SOURCE.parents[1] / "tests"
 STATES = {
-    "api.tls:ShownCertificate.shown",
+    "api.tls:ShownCertificate.stamp",
     "client.credentials:_TokenFile._last",
     "node.segment.manager:StateFileManager._stamp",
     "spark.pipelines.planner:RoutePlanner.seen",

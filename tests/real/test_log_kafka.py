@@ -277,7 +277,7 @@ async def test_the_group_says_who_owns_the_log_and_who_leaves_makes_room(
     stranger = ObserverElection(where)
     found = await stranger.leader()
     assert found is not None
-    assert found.mine, "where nobody is a member, who can't be reached decides"
+    assert found.is_own, "where nobody is a member, who can't be reached decides"
     members = {f"http://127.0.0.1:{port}": GroupElection(where, f"http://127.0.0.1:{port}") for port in (1, 2, 3)}
 
     async def agreed() -> bool:
@@ -285,7 +285,7 @@ async def test_the_group_says_who_owns_the_log_and_who_leaves_makes_room(
         return len({one.address for one in leaders if one}) == 1 and all(leaders)
 
     await until(agreed)
-    (owner,) = [address for address, one in members.items() if (leader := await one.leader()) and leader.mine]
+    (owner,) = [address for address, one in members.items() if (leader := await one.leader()) and leader.is_own]
     generations = [one.generation for one in members.values()]
     assert sorted(generations) == [0, 0, 1]
     await until(lambda: knows(stranger, owner))
@@ -294,7 +294,7 @@ async def test_the_group_says_who_owns_the_log_and_who_leaves_makes_room(
     begin = asyncio.get_running_loop().time()
 
     async def moved() -> bool:
-        return any([(leader := await one.leader()) is not None and leader.mine for one in members.values()])
+        return any([(leader := await one.leader()) is not None and leader.is_own for one in members.values()])
 
     await until(moved)
     figure(f"the owner of a log left, another one took over in {asyncio.get_running_loop().time() - begin:.1f} s")
@@ -303,7 +303,7 @@ async def test_the_group_says_who_owns_the_log_and_who_leaves_makes_room(
 
 async def knows(stranger: ObserverElection, owner: str) -> bool:
     leader = await stranger.leader()
-    return leader is not None and not leader.mine and leader.address == owner
+    return leader is not None and not leader.is_own and leader.address == owner
 
 
 # ------------------------------------------------------------------------------------------------- who is let in

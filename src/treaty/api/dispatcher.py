@@ -90,7 +90,7 @@ class RequestDispatcher:
     metrics: ServerMetrics
     pages: Mapping[bytes, Page] = field(default_factory=dict)
     in_flight: int = IN_FLIGHT
-    each: int = IN_FLIGHT_EACH
+    in_flight_each: int = IN_FLIGHT_EACH
     in_flight_by_client: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     """Requests that are being answered, by whose they are."""
     authenticate: Authenticate | None = None
@@ -165,8 +165,8 @@ class RequestDispatcher:
             await response(scope, receive, send)
             return
         who = _client_of(scope)
-        if self.in_flight_by_client[who] >= self.each:
-            message = f"more than {self.each} requests of one client are in flight (limit IN_FLIGHT_EACH)"
+        if self.in_flight_by_client[who] >= self.in_flight_each:
+            message = f"more than {self.in_flight_each} requests of one client are in flight (limit IN_FLIGHT_EACH)"
             raise HttpError(429, f"HTTP 429 Too Many Requests: {message}; retry later", retry_after="1")
         self.in_flight_by_client[who] += 1
         set_caller(replace(caller() or RequestCaller(), client=who))

@@ -63,18 +63,18 @@ class ShownCertificate:
 
     files: TlsFiles
     context: ssl.SSLContext
-    shown: tuple[int, ...] = field(init=False)
+    stamp: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         """The context has just read the files."""
-        self.shown = self.files.stamp()
+        self.stamp = self.files.stamp()
 
     def refresh(self) -> None:
         """Read changed files; with unusable ones the old certificate stays in use, and the log says so."""
         now = self.files.stamp()
-        if not now or now == self.shown:
+        if not now or now == self.stamp:
             return
-        self.shown = now
+        self.stamp = now
         try:
             self.files.show(
                 ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -142,7 +142,7 @@ def pages_over(
 
         async def find_leader() -> LeadingNode | None:
             leader = await node.leader() if isinstance(node, Node) else None
-            return None if leader is None else LeadingNode(leader.address, leader.mine)
+            return None if leader is None else LeadingNode(leader.address, leader.is_own)
 
         server = ServerFacts(
             RELEASE,

@@ -98,7 +98,7 @@ class StagedView:
     rehearsal: bool = False
     """Whether nothing of it is to be written."""
     view: Overlay = field(init=False)
-    made: dict[tuple[str, Key], Row] = field(default_factory=dict)
+    rows_by_key: dict[tuple[str, Key], Row] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Show just the base."""
@@ -109,12 +109,12 @@ class StagedView:
         rows = tuple(rows)
         self.view.put(rows, 0)
         for row in rows:
-            self.made.pop((row.table, row.key), None)
-            self.made[row.table, row.key] = row
+            self.rows_by_key.pop((row.table, row.key), None)
+            self.rows_by_key[row.table, row.key] = row
 
     @property
     def rows(self) -> tuple[Row, ...]:
         """All rows; what came and went again is not among them."""
         is_below = self.base.get
-        rows = self.made.values()
+        rows = self.rows_by_key.values()
         return tuple([row for row in rows if row.value is not None or is_below(TABLES[row.table], row.key) is not None])

@@ -57,7 +57,7 @@ class Leader:
     """The leader. `address` is its URL for peers ("" if unknown)."""
 
     address: str
-    mine: bool
+    is_own: bool
     """Whether the leader is the node of this log object."""
 
 

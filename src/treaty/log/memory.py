@@ -25,7 +25,7 @@ class MemoryStore:
     Several nodes of a process may share one, each on its own event loop.
     """
 
-    kept: int = APPENDS_KEPT
+    appends_kept: int = APPENDS_KEPT
     tip: Position = START
     rows: dict[tuple[str, str], EncodedRow] = field(default_factory=dict)
     history: OrderedDict[int, Append] = field(default_factory=OrderedDict)
@@ -50,7 +50,7 @@ class MemoryStore:
                         self.rows[row.table, row.key] = row
             self.tip = append.position
             self.history[append.last] = append
-            if len(self.history) > self.kept:
+            if len(self.history) > self.appends_kept:
                 self.forgotten = self.history.popitem(last=False)[1].position
             waiters = [waiter for waiter in self.waiters if waiter[2] is not by]
             self.waiters = [waiter for waiter in self.waiters if waiter[2] is by]

@@ -30,7 +30,7 @@ class _Waiting:
 
     number: int
     """Of the first look that could begin after they came; appends are numbered with the looks."""
-    taken: bool
+    is_remote: bool
     passed: asyncio.Future[None] = field(repr=False)
     readers: int = 0
     tries: int = 0
@@ -104,7 +104,7 @@ class ReadBarriers:
             waiting.conflicts += conflict
             most_tries = max(most_tries, waiting.tries)
             if waiting.conflicts >= BARRIER_TRIES:
-                del self._waiting[waiting.number, waiting.taken]
+                del self._waiting[waiting.number, waiting.is_remote]
                 waiting.passed.set_exception(
                     Unavailable(
                         f"{waiting.conflicts} appends of this node were in conflict with those of other nodes, so the newest state is not proven; retry"
@@ -121,7 +121,7 @@ class ReadBarriers:
 
     def send_away(self, address: str) -> None:
         """Fail the reads of other nodes with the address of the leader."""
-        for key in [key for key, waiting in self._waiting.items() if waiting.taken]:
+        for key in [key for key, waiting in self._waiting.items() if waiting.is_remote]:
             self._waiting.pop(key).passed.set_exception(NotLeaderError(address))
 
     def close(self) -> None:

@@ -52,7 +52,7 @@ BARRIER_SECONDS = 5.0
 """Time-out of a read barrier at another node, in seconds."""
 LONGEST_PAUSE = 1.0
 LONGEST_SECONDS = 3600.0
-HERE = Leader("", mine=True)
+HERE = Leader("", is_own=True)
 
 
 class CommandForwarder:
@@ -98,7 +98,7 @@ class CommandForwarder:
         if now >= self._until:
             return HERE
         leader = await self._log.leader()
-        if leader is None or leader.mine or not leader.address or self._rests.get(leader.address, 0.0) > now:
+        if leader is None or leader.is_own or not leader.address or self._rests.get(leader.address, 0.0) > now:
             self._until = 0.0
             return HERE
         return leader
@@ -108,7 +108,7 @@ class CommandForwarder:
         if not self._log.single_writer:
             return False
         leader = await self._log.leader()
-        return leader is not None and not leader.mine
+        return leader is not None and not leader.is_own
 
     async def forward(self, commands: Iterable[QueuedCommand], leader: Leader | None) -> list[QueuedCommand]:
         """Send commands to the node that decides them; return those that must wait."""

@@ -106,7 +106,7 @@ class Writer:
         if (self._follower.tables.damaged or not self._follower.proven) and not self._queue.read_only:
             await self._follower.catch_up()  # which loads everything anew
         leader = await self._forwarder.target(self._conflicts)
-        if leader is None or not leader.mine:
+        if leader is None or not leader.is_own:
             await self._pass_on(leader)
             return
         commands = self._queue.take(self._size)

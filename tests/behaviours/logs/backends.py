@@ -103,7 +103,7 @@ def _any(*, records: int) -> Backend:
 
     def place(_: Path) -> Node:
         partition = Partition()
-        bounds = SnapshotPolicy(kept=KEPT, records=records, margin=KEPT)
+        bounds = SnapshotPolicy(appends_kept=KEPT, records=records, margin=KEPT)
 
         async def node() -> Log:
             link = LinkModel(partition, Storm(twice=0.1, slow=0.2), random.Random(1), fetched=500)

@@ -40,7 +40,7 @@ class Crowned:
         if self._crown.holder != self._node:
             self._crown.holder = self._node
             self.generation += 1
-        return Leader("", mine=True)
+        return Leader("", is_own=True)
 
     async def close(self) -> None:
         return
@@ -78,7 +78,7 @@ def _any(kafka: Kafka) -> Node:
     async def node() -> Log:
         topic = LogTopic(place)
         await topic.prepare()
-        return MultiWriterLog(KafkaPartitionClient(topic), policy=replace(DEFAULT_POLICY, kept=KEPT))
+        return MultiWriterLog(KafkaPartitionClient(topic), policy=replace(DEFAULT_POLICY, appends_kept=KEPT))
 
     return node
 

@@ -222,7 +222,7 @@ async def accepted(node: Node) -> None:
         lie = make_append(base, bytes(16), (Commit(base.sequence + 1, (row("s", "x"),)),), {"subject": 7})
         assert await log.append(lie) is AppendResult.ACCEPTED
         found = check_state(*await read_with_table_roots(other))
-        assert (found.fits, found.position.root, len(found.found)) == (False, as_root({"subject": 7}), 32)
+        assert (found.fits, found.position.root, len(found.root)) == (False, as_root({"subject": 7}), 32)
         with pytest.raises(RestoreError, match="--accept-state"):
             await quarantine_rows(log, time=9)
         with pytest.raises(RestoreError, match="--accept-state"):

@@ -28,7 +28,7 @@ def link(partition: Partition) -> LinkModel:
 async def filled(*, folded: bool) -> Partition:
     """A partition with appends, one of them large, losers, strangers and, where it is folded, the chunks of a fold."""
     partition = Partition()
-    log = MultiWriterLog(link(partition), policy=SnapshotPolicy(kept=KEPT, margin=5), attempt=attempt)
+    log = MultiWriterLog(link(partition), policy=SnapshotPolicy(appends_kept=KEPT, margin=5), attempt=attempt)
     for number in range(APPENDS):
         tip = await log.tip()
         await put(log, row(f"k{number % 50}", f'{{"n":{number},"pad":"{"x" * 200}"}}'), row(f"gone{number}", None))
@@ -115,7 +115,7 @@ def test_a_node_that_starts_on_a_long_log_has_the_last_appends_at_hand(monkeypat
 
     async def started() -> None:
         partition = await filled(folded=False)
-        log = MultiWriterLog(link(partition), policy=SnapshotPolicy(kept=KEPT, margin=5), attempt=attempt)
+        log = MultiWriterLog(link(partition), policy=SnapshotPolicy(appends_kept=KEPT, margin=5), attempt=attempt)
         delta = await log.read(START)
         assert delta.reload
         assert len(delta.rows) == 51

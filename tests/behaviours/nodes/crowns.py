@@ -45,7 +45,7 @@ class CrownedLog:
 
     async def leader(self) -> Leader | None:
         address = self.crown.believed.get(self.address, self.crown.holder)
-        return Leader(address, mine=address == self.address) if address else None
+        return Leader(address, is_own=address == self.address) if address else None
 
     async def append(self, append: Append) -> AppendResult:
         if self.crown.owned and self.crown.holder != self.address:

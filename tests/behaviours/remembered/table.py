@@ -154,7 +154,7 @@ MEMORIES = (
     *(
         Memory(
             f"the certificate of a server, {how}",
-            ("api.tls:ShownCertificate.shown",),
+            ("api.tls:ShownCertificate.stamp",),
             "one for each context",
             "until the files change",
             f"certificate and key are {how}, with the times of the old ones, one after the other",

@@ -56,7 +56,7 @@ class AnyStore:
             old_leader=ground.old_leader,
         )
         self.bounds = SnapshotPolicy(
-            kept=ground.remembered,
+            appends_kept=ground.remembered,
             window=chance.choice([2_000, 1_000_000]),
             records=chance.choice([4, 15, 50]),
             margin=chance.choice([0, 0, 2, 10]),

@@ -24,7 +24,7 @@ from treaty.log.kafka.multi_writer.reader_state import ReaderState, ScannedRecor
 from treaty.log.kafka.partition import PartitionRecord
 from treaty.log.log import LogDamagedError, LogDelta
 
-BOUNDS = SnapshotPolicy(kept=5, records=10**9, margin=0)
+BOUNDS = SnapshotPolicy(appends_kept=5, records=10**9, margin=0)
 ROWS = 12
 
 

@@ -50,7 +50,7 @@ async def write(chance: random.Random) -> Written:
     if chance.random() < 0.5:
         vars(partition)["delete_records"] = lambda before: None
     bounds = SnapshotPolicy(
-        kept=chance.choice([3, 100]), records=chance.choice([6, 15, 10**9]), margin=chance.choice([0, 3])
+        appends_kept=chance.choice([3, 100]), records=chance.choice([6, 15, 10**9]), margin=chance.choice([0, 3])
     )
     nodes = [opened(partition, chance, bounds) for _ in range(2)]
     count, wrong = chance.randint(5, 40), chance.random() < 0.2

@@ -107,7 +107,7 @@ async def versions_of(x: ConfluentExchange) -> object:
 
 async def get_guid(x: ConfluentExchange) -> object:
     """A schema by guid, with or without dashes; without subject and version, because a guid belongs to no context."""
-    x.registry.asked = q.GetGuid(x.values[0])
+    x.registry.question = q.GetGuid(x.values[0])
     schema = await apply_view(x, await x.registry.ask(q.GetGuid(_guid(x.values[0]))))
     body = schema_body(schema, details=x.details)
     body.subject = body.version = None
@@ -117,7 +117,7 @@ async def get_guid(x: ConfluentExchange) -> object:
 
 async def get_guid_ids(x: ConfluentExchange) -> object:
     """Contexts and ids that a guid has; an empty list if it is unknown."""
-    x.registry.asked = q.GetGuidIds(x.values[0])
+    x.registry.question = q.GetGuidIds(x.values[0])
     try:
         guid_ids = await x.registry.ask(q.GetGuidIds(_guid(x.values[0])))
     except SchemaNotFound:

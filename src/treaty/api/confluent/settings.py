@@ -59,7 +59,7 @@ async def put_mode(x: ConfluentExchange) -> object:
     """Sets the mode of a scope, or removes it with null; answers the request's mode."""
     body = await x.body(ModeBody)
     request = q.SetMode(_scope(x), body.mode.upper() if isinstance(body.mode, str) else None, x.query.flag("force"))
-    x.registry.asked = request
+    x.registry.question = request
     if not isinstance(body.mode, str) and body.mode is not None:
         raise InvalidSetting.of("MODE", "the body names no mode", path="/mode", allowed="a mode, or null")
     await x.registry.ask(request)

@@ -159,7 +159,7 @@ class DialectApplication(Generic[X]):
         answerable = as_known(
             failure, f"{http.method} {http.scope['raw_path'].decode('latin-1')}", *self.dialect.failures
         )
-        page = self.dialect.print_error(answerable, http, None if exchange is None else exchange.registry.asked)
+        page = self.dialect.print_error(answerable, http, None if exchange is None else exchange.registry.question)
         return add_challenges(Response(page.body, page.status, failure_headers(answerable), page.media), answerable)
 
 

@@ -17,13 +17,13 @@ A = TypeVar("A")
 
 @dataclass(slots=True)
 class RequestRegistry:
-    """The registry with the options of a request. `asked` and `token` are of the last question, for errors and headers."""
+    """The registry with the options of a request. `question` and `token` are of the last question, for errors and headers."""
 
     shared: AsyncRegistry
     """The registry of all requests."""
     scope: Scope
     call: CallOptions
-    asked: Request[object] | None = None
+    question: Request[object] | None = None
     token: PositionToken | None = None
     size: int = 0
     """Characters and bytes of the schemas in the last answer."""
@@ -32,7 +32,7 @@ class RequestRegistry:
 
     async def ask(self, request: Request[A], call: CallOptions | None = None) -> A:
         """Ask the registry, with the options of the request or with others. Raises the registry's refusals."""
-        self.asked = request
+        self.question = request
         reply = await ask_registry(self.scope, self.shared, request, call or self.call)
         self.token, self.size = reply.token, answer_size(reply.answer)
         if isinstance(reply.answer, DeletedVersions | VersionFound | PublishedDeleted) and reply.answer.warnings:

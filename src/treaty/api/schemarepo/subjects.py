@@ -202,9 +202,9 @@ async def register_if_latest(x: SchemaRepoExchange) -> str | bytes:
     try:
         registered = await x.registry.ask(register_of(subject, text, expected))
     except NotLatest:
-        refused = x.registry.asked
+        refused = x.registry.question
         if expected.value >= 0:
             await x.registry.ask(GetOrdinal(subject, expected.value))  # an id that no schema has is 404
-        x.registry.asked = refused
+        x.registry.question = refused
         raise
     return str(registered.version.ordinal)

@@ -101,14 +101,14 @@ def repair_(
       treaty log repair sqlite:///var/lib/treaty/log.db --ids
       treaty log repair sqlite:///var/lib/treaty/log.db --accept-state --yes
     """  # noqa: D301 - click wants the control character
-    root, unreadable, reserved = run(lambda: _inspect_log(log))
+    check, unreadable, reserved = run(lambda: _inspect_log(log))
     accepted = False
-    if accept_state and not root.fits:
-        _say_root(root, err=True)
+    if accept_state and not check.fits:
+        _say_root(check, err=True)
         confirm("Accept the current rows? Their earlier values are then known from other copies only.", yes=yes)
         run(lambda: _accept_state(log))
         accepted = True
-        unreadable = tuple(one for one in unreadable if one not in root.foreign)
+        unreadable = tuple(one for one in unreadable if one not in check.foreign)
     chosen = [one for one in unreadable if newer or not one.newer]
     moved: tuple[UnreadableRow, ...] = ()
     lowered: tuple[ReservedIds, ...] = ()
@@ -124,42 +124,42 @@ def repair_(
     held = [one for one in reserved if one not in lowered]
     if as_json:
         facts = {
-            "state": _root_members(root, accepted=accepted),
+            "state": _root_members(check, accepted=accepted),
             "lowered": [*map(reserved_members, lowered)],
             "reserved": [*map(reserved_members, held)],
         }
         screen.say_json({"moved": [*map(_row_members, moved)], "left": [*map(_row_members, left)], **facts})
     else:
         if accepted:
-            screen.say(f"the state is accepted; {root.quarantined} foreign records moved into quarantine", "green")
-        elif not root.fits:
-            _say_root(root)
+            screen.say(f"the state is accepted; {check.quarantined} foreign records moved into quarantine", "green")
+        elif not check.fits:
+            _say_root(check)
         _say_rows(left)
         _say_reserved(held)
         for lowered_ids in lowered:
             screen.say(f"context {lowered_ids.context}: the next id is {lowered_ids.highest + 1}", "green")
         quarantined = f"{len(moved)} rows moved into quarantine, " if quarantine else ""
         screen.say(f"{quarantined}{len(left)} unreadable rows left", "red" if left else "green")
-    sys.exit(1 if left or not (root.fits or accepted) else 0)
+    sys.exit(1 if left or not (check.fits or accepted) else 0)
 
 
-def _root_members(root: StateCheck, *, accepted: bool) -> dict[str, object]:
+def _root_members(check: StateCheck, *, accepted: bool) -> dict[str, object]:
     return {
-        "fits": root.fits or accepted,
+        "fits": check.fits or accepted,
         "accepted": accepted,
-        "statedRoot": root.position.root.hex(),
-        "foundRoot": root.found.hex(),
-        "tables": [*root.tables],
-        "foreign": [*map(_row_members, root.foreign)],
-        "unmarked": [{"table": one.row.table, "key": one.row.key, "shown": one.visible} for one in root.orphan_rows],
+        "statedRoot": check.position.root.hex(),
+        "foundRoot": check.root.hex(),
+        "tables": [*check.tables],
+        "foreign": [*map(_row_members, check.foreign)],
+        "unmarked": [{"table": one.row.table, "key": one.row.key, "shown": one.visible} for one in check.orphan_rows],
     }
 
 
 async def _inspect_log(url: str) -> tuple[StateCheck, tuple[UnreadableRow, ...], tuple[ReservedIds, ...]]:
     async with open_command_log(url) as opened_log:
         delta, stated = await read_with_table_roots(opened_log)
-        root = check_state(delta, stated, await find_orphan_rows(opened_log))
-        return root, find_unreadable_rows(delta.rows), find_reserved_ids(delta.rows)
+        check = check_state(delta, stated, await find_orphan_rows(opened_log))
+        return check, find_unreadable_rows(delta.rows), find_reserved_ids(delta.rows)
 
 
 async def _accept_state(url: str) -> None:
@@ -167,21 +167,21 @@ async def _accept_state(url: str) -> None:
         await accept_state(opened_log, time=now())
 
 
-def _say_root(root: StateCheck, *, err: bool = False) -> None:
-    if root.found != root.position.root:
-        stated = f"the log states the state root {root.position.root.hex()} at sequence {root.position.sequence:,}"
+def _say_root(check: StateCheck, *, err: bool = False) -> None:
+    if check.root != check.position.root:
+        stated = f"the log states the state root {check.position.root.hex()} at sequence {check.position.sequence:,}"
         screen.say(
-            f"{stated}, the root of its rows is {root.found.hex()}: they were changed outside the log", "red", err=err
+            f"{stated}, the root of its rows is {check.root.hex()}: they were changed outside the log", "red", err=err
         )
-    if root.tables:
+    if check.tables:
         screen.say(
-            f"the rows of the tables {', '.join(root.tables)} do not match the roots that the log states",
+            f"the rows of the tables {', '.join(check.tables)} do not match the roots that the log states",
             "red",
             err=err,
         )
-    foreign = (f"a foreign record, key {one.key[0]}: Treaty did not write it" for one in root.foreign)
+    foreign = (f"a foreign record, key {one.key[0]}: Treaty did not write it" for one in check.foreign)
     screen.say_first(foreign, "red", err=err)
-    orphans = (f"a row that belongs to no append: {row.row.table} {row.row.key}" for row in root.orphan_rows)
+    orphans = (f"a row that belongs to no append: {row.row.table} {row.row.key}" for row in check.orphan_rows)
     screen.say_first(orphans, "red", err=err)
 
 

@@ -47,7 +47,7 @@ class CompatibilityRequirements:
 
     policy: PolicyValue
     config: Config
-    said: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,26 +90,28 @@ def find_incompatible(
     latest = latest_version(view, subject)
     if bar.policy.deny and latest is not None:
         denied = (*_sentences(new, bar), DENIED.sentence)
-        return CompatibilityResult(compatible=False, messages=denied, findings=(*bar.said, DENIED)), 0
+        return CompatibilityResult(compatible=False, messages=denied, findings=(*bar.findings, DENIED)), 0
     against = compared_with(view, bar.policy, new, subject, only=only) if latest is not None else []
     first: tuple[Finding, ...] = ()
     if bar.config.validate_fields:
         before = None if latest is None else schema_row(view, subject.context, latest[1].schema_id)
         first = reserved_findings(new, None if before is None else before.metadata)
     failed, findings = _compare_with(view, engine, new, against, bar)
-    if failed is None and not first and not bar.said:
+    if failed is None and not first and not bar.findings:
         return PASSED, 0
     messages = (
         *(difference.sentence for difference in first),
         *_sentences(new, bar),
         *_last(failed, new.parsed.finding_form, bar),
     )
-    result = CompatibilityResult(compatible=False, messages=messages, findings=(*first, *bar.said, *findings))
+    result = CompatibilityResult(compatible=False, messages=messages, findings=(*first, *bar.findings, *findings))
     return result, 0 if failed is None else failed.number
 
 
 def _sentences(new: ParsedDraft, bar: CompatibilityRequirements) -> tuple[str, ...]:
-    return tuple(format_finding(finding, new.parsed.finding_form, reader="new", writer="old") for finding in bar.said)
+    return tuple(
+        format_finding(finding, new.parsed.finding_form, reader="new", writer="old") for finding in bar.findings
+    )
 
 
 def _last(failed: FailedVersion | None, form: str, bar: CompatibilityRequirements) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ class StateCheck:
     """
 
     position: Position
-    found: bytes
+    root: bytes
     foreign: tuple[UnreadableRow, ...] = ()
     tables: tuple[str, ...] = ()
     orphan_rows: tuple[OrphanRow, ...] = ()
@@ -94,7 +94,7 @@ class StateCheck:
     @property
     def fits(self) -> bool:
         """Whether there is nothing to accept."""
-        return self.found == self.position.root and not (self.foreign or self.tables or self.orphan_rows)
+        return self.root == self.position.root and not (self.foreign or self.tables or self.orphan_rows)
 
     @property
     def quarantined(self) -> int:

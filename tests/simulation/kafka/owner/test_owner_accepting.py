@@ -139,7 +139,7 @@ def test_half_a_transaction_that_was_compacted_is_accepted_as_it_is() -> None:
         place.compact()
         tool = place.node()
         found, _ = await accept_state(tool, time=9)
-        assert found.found != found.position.root
+        assert found.root != found.position.root
         assert found.orphan_rows == ()
         delta = await place.node().read(START)
         assert check_state(delta, None).fits
@@ -180,7 +180,7 @@ def test_marks_alone_are_no_state() -> None:
         place.partition.entries = [replace(one, key=b"?") if one is last else one for one in place.partition.entries]
         tool = place.node()
         found, _ = await accept_state(tool, time=9)
-        assert found.found == found.position.root
+        assert found.root == found.position.root
         assert sorted(one.row.key for one in found.orphan_rows) == ['["3f"]', '["c"]']
         state = await whole(place.node())
         assert {key: value for key, value in state.items() if key[0] != "quarantine"} == WAS

@@ -37,7 +37,7 @@ from treaty.core.state.view import View
 class ResolvedSide:
     """A side with its meaning, and its text as sent if that is a draft."""
 
-    shown: ComparedSchema
+    compared: ComparedSchema
     meaning: ResolvedSchema
     sent: str = ""
 
@@ -53,10 +53,11 @@ def compare_versions(view: View, command: Command[CompareVersions], engine: Sche
     if old is None:
         description = _describe(engine, new, new)
         return Decision(
-            (), SchemasCompared(replace(new.shown, text=description.new_text), levels=description.levels, change=change)
+            (),
+            SchemasCompared(replace(new.compared, text=description.new_text), levels=description.levels, change=change),
         )
     description = _describe(engine, old, new)
-    texts = replace(new.shown, text=description.new_text), replace(old.shown, text=description.old_text)
+    texts = replace(new.compared, text=description.new_text), replace(old.compared, text=description.old_text)
     return Decision(
         (), SchemasCompared(*texts, description.differences, description.left_out, description.levels, change)
     )

@@ -87,7 +87,7 @@ def drop_source(view: View, command: Command[DropSource], engine: SchemaEngine) 
     stage = StagedView(view, command, engine, OPERATION)
     for going, source in drop.going:
         _put_drop(stage, going, source, delete_topic=request.delete_topic and going == key)
-    stage.put(row for row in expired_rows(view, command.time) if (row.table, row.key) not in stage.made)
+    stage.put(row for row in expired_rows(view, command.time) if (row.table, row.key) not in stage.rows_by_key)
     topic_due = due_of(drop.source, command.time) if request.delete_topic else 0
     return Decision(stage.rows, replace(answer, dropped=True, topic_due=topic_due))
 

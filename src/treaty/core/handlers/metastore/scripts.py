@@ -251,7 +251,7 @@ def _refuse_own_drop(stage: StagedView, request: m.UndropSource) -> None:
 
     What it reads is bound by generation, and in one commit all new sources have the same: it could come back over another one.
     """
-    dropped = stage.made.get((DROPPED.name, DroppedKey(source_key(request.name).name)))
+    dropped = stage.rows_by_key.get((DROPPED.name, DroppedKey(source_key(request.name).name)))
     if dropped is not None and dropped.value is not None:
         raise InvalidSource.of(
             "SCRIPT_UNDROP", f"The script itself drops {request.name}, and what one commit drops does not come back in it",

@@ -151,7 +151,14 @@ def admit_draft(
         packages_of(request.create_with.schemes, engine),
     )
     decision = new_version(
-        view, command, new, home=case.home, imported=case.importing, policy=case.policy, config=case.made, names=names
+        view,
+        command,
+        new,
+        home=case.home,
+        imported=case.importing,
+        policy=case.policy,
+        config=case.new_config,
+        names=names,
     )
     return replace(decision, answer=replace(decision.answer, warnings=warnings)) if warnings else decision
 

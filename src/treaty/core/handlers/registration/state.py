@@ -37,7 +37,7 @@ class RegistrationState:
     """The schema of the latest live version."""
     rules: VersionRules
     """What the subject says of its versions."""
-    made: ConfigValue | None = None
+    new_config: ConfigValue | None = None
     """The config row that the subject is made with."""
 
     @property

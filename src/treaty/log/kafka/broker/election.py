@@ -165,9 +165,9 @@ class GroupElection:
     async def leader(self) -> Leader | None:
         """This node where it has the partition, else who has it by the brokers' word of a moment ago."""
         if self._is_owner:
-            return Leader(self._address, mine=True)
+            return Leader(self._address, is_own=True)
         owner = await self._group.owner()
-        return None if owner is None or self._is_owner else Leader(owner, mine=False)
+        return None if owner is None or self._is_owner else Leader(owner, is_own=False)
 
     @property
     def generation(self) -> int:
@@ -200,8 +200,8 @@ class ObserverElection:
             self._is_owner = is_owner
             self._generation += 1
         if owner is not None:
-            return Leader(owner, mine=False)
-        return Leader("", mine=True) if is_owner else None
+            return Leader(owner, is_own=False)
+        return Leader("", is_own=True) if is_owner else None
 
     @property
     def generation(self) -> int:
@@ -220,7 +220,7 @@ class TakeoverElection:
 
     async def leader(self) -> Leader | None:
         """This one."""
-        return Leader("", mine=True)
+        return Leader("", is_own=True)
 
     async def close(self) -> None:
         """There is nothing to leave."""

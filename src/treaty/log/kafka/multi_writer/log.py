@@ -46,7 +46,7 @@ async def run_in_thread(work: Callable[[], T]) -> T:
 class SnapshotPolicy:
     """When a snapshot is made and what is kept at hand; see the limits of the same names."""
 
-    kept: int = APPENDS_KEPT
+    appends_kept: int = APPENDS_KEPT
     window: int = WINDOW_BYTES
     records: int = SNAPSHOT_RECORDS
     bytes: int = SNAPSHOT_BYTES
@@ -79,7 +79,7 @@ class MultiWriterLog:
         self._policy = policy
         self._attempt = attempt
         self._work = work
-        self._tailer = LogTailer(client, policy.kept, policy.window)
+        self._tailer = LogTailer(client, policy.appends_kept, policy.window)
         self._snapshot_task: asyncio.Task[bool] | None = None
         self._busy = 0
         self._idle = asyncio.Event()

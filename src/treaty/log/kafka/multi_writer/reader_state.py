@@ -143,7 +143,7 @@ class ReaderState:
 
     base: Position = START
     chunks: tuple[SnapshotChunk, ...] = ()
-    kept: int = APPENDS_KEPT
+    appends_kept: int = APPENDS_KEPT
     window: int = WINDOW_BYTES
     history: AppendHistory = field(default_factory=AppendHistory)
     buffered: deque[BufferedAppend] = field(default_factory=deque)
@@ -273,7 +273,7 @@ class ReaderState:
     def _trim(self) -> None:
         if not self.handed_over:
             return
-        while len(self.buffered) > 1 and (len(self.buffered) > self.kept or self.buffered_bytes > self.window):
+        while len(self.buffered) > 1 and (len(self.buffered) > self.appends_kept or self.buffered_bytes > self.window):
             self.buffered_bytes -= self.buffered.popleft().size
             self.complete = False
 

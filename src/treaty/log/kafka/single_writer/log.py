@@ -115,7 +115,7 @@ class SingleWriterLog:
         """
         leader = await self._election.leader()
         generation = self._election.generation
-        if (leader is None or not leader.mine) and not self._unsettled:
+        if (leader is None or not leader.is_own) and not self._unsettled:
             return None
         state = self._reader.state
         if self._fenced_generation != generation or state is None:
