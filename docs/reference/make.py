@@ -174,7 +174,7 @@ _HTTP_HEAD = (
 
 
 def _kind(one: ApiParameter) -> str:
-    kind = one.kind if one.whole is None else "text"
+    kind = one.kind if one.full_schema is None else "text"
     words = " or ".join(f"`{word}`" for word in one.choices)
     default = "" if one.default is None else f", default {json.dumps(one.default)}"
     return (words or ("several texts" if one.repeated else kind)) + default

@@ -80,7 +80,7 @@ def test_what_does_not_fit_is_lost_counted_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(audit_log, "AGAIN_SECONDS", 0.01)
-    lines = AuditFile(tmp_path / "audit", most=5)
+    lines = AuditFile(tmp_path / "audit", capacity=5)
     lines.open()
 
     def full(_descriptor: int, _data: bytes) -> int:

@@ -215,7 +215,7 @@ def server(pages: Pages) -> None:
             async with open_protection(settings) as guards, open_node("memory:") as node:
                 assert guards is not None
                 assert guards.audit_file is not None
-                guards.audit_file.most = 2
+                guards.audit_file.capacity = 2
                 app = build_application(node, protection=guards)
                 await asked(app)
 

@@ -212,13 +212,13 @@ def test_a_password_that_is_changed_while_it_is_checked_is_checked_again(
 
 
 def test_what_is_remembered_is_bounded_and_holds_no_secret() -> None:
-    known: CredentialCache[int] = CredentialCache(Clock(), most=3)
+    known: CredentialCache[int] = CredentialCache(Clock(), capacity=3)
     for n in range(5):
         known.put(known.digest(b"secret %d" % n), n, 1_010)
     assert [known.get(known.digest(b"secret %d" % n)) for n in range(5)] == [None, None, 2, 3, 4]
-    assert "secret" not in repr(known.known)
+    assert "secret" not in repr(known.entries)
     assert known.digest(b"a") != CredentialCache[int](Clock()).digest(b"a"), "each process has its own key"
-    assert CredentialCache[int](Clock()).most == CREDENTIALS_KNOWN
+    assert CredentialCache[int](Clock()).capacity == CREDENTIALS_KNOWN
 
 
 GOOD = hashed("x")

@@ -88,4 +88,4 @@ def test_rights_of_no_more_principals_are_remembered_than_the_limit_says(monkeyp
     rights = Rights((AccessRule(("*",), with_included(["read"]), ("open-*",)),))
     for number in range(8):
         assert rights.access(f"user:{number}").may("read", Subject(".", "open-a"))
-        assert 1 <= len(rights.known) <= 3
+        assert 1 <= len(rights.accesses) <= 3

@@ -59,7 +59,7 @@ class AuditFile:
     """Writes lines to a file (None: stderr), which may be rotated. `lost` counts dropped lines."""
 
     path: Path | None = None
-    most: int = AUDIT_LINES
+    capacity: int = AUDIT_LINES
     lost: int = 0
     written: int = 0
     queue: deque[bytes] = field(default_factory=deque)
@@ -80,7 +80,7 @@ class AuditFile:
     def put(self, line: bytes) -> None:
         """Queue a line, or count it as lost."""
         with self.wake:
-            if len(self.queue) + self.resting >= self.most:
+            if len(self.queue) + self.resting >= self.capacity:
                 self.lost += 1
                 if self.lost == 1 or self.lost % 1000 == 0:
                     log.error("the audit log cannot be written: %d lines are lost", self.lost)

@@ -17,7 +17,7 @@ MEMORIES = (
     # ------------------------------------------------------------------------------------------------------ callers
     Memory(
         "access of a principal, with the groups of its token",
-        (f"{RIGHTS}:Rights.known", f"{RIGHTS}:Rights.classes", "api.auth.bearer:_Tokens.known"),
+        (f"{RIGHTS}:Rights.accesses", f"{RIGHTS}:Rights.classes", "api.auth.bearer:_Tokens.verified"),
         "CREDENTIALS_KNOWN",
         "as long as the rights of the file",
         "a token of the principal with other groups",
@@ -27,7 +27,7 @@ MEMORIES = (
     ),
     Memory(
         "a verified token",
-        ("api.auth.bearer:_Tokens.known", "api.auth.credential_cache:CredentialCache.known"),
+        ("api.auth.bearer:_Tokens.verified", "api.auth.credential_cache:CredentialCache.entries"),
         "CREDENTIALS_KNOWN",
         "REMEMBER_SECONDS",
         "the end of the token",
@@ -37,7 +37,7 @@ MEMORIES = (
     ),
     Memory(
         "keys of tokens in a file, and what they verified",
-        ("api.auth.bearer:_Tokens.known",),
+        ("api.auth.bearer:_Tokens.verified",),
         "KEYS",
         "until the file changes",
         "the file of keys is replaced, with the time of the old one",
@@ -47,7 +47,7 @@ MEMORIES = (
     ),
     Memory(
         "keys of tokens behind a URL, and what they verified",
-        ("api.auth.bearer:_Tokens.known",),
+        ("api.auth.bearer:_Tokens.verified",),
         "KEYS",
         "REFRESH_SECONDS",
         "keys are fetched for an unknown key id, whose request is gone when they come",
@@ -93,7 +93,7 @@ MEMORIES = (
     ),
     Memory(
         "what an API key allows",
-        ("api.auth.api_keys:ApiKeyRights.known",),
+        ("api.auth.api_keys:ApiKeyRights.accesses",),
         "CREDENTIALS_KNOWN",
         "as long as the rights of the file",
         "the key is removed",
@@ -103,7 +103,7 @@ MEMORIES = (
     ),
     Memory(
         "the rights of everybody beside those of an API key",
-        ("api.auth.api_keys:ApiKeyRights.known",),
+        ("api.auth.api_keys:ApiKeyRights.accesses",),
         "CREDENTIALS_KNOWN",
         "as long as the rights of the file",
         "the file of rights is replaced",

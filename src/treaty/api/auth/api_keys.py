@@ -25,15 +25,15 @@ class ApiKeyRights:
     """The access of keys: that of the key, and that of everybody. Objects are kept, so that equal rights share caches."""
 
     rights: Rights
-    known: dict[AccessRule, Access] = field(default_factory=dict)
+    accesses: dict[AccessRule, Access] = field(default_factory=dict)
 
     def of(self, rule: AccessRule) -> KeyedPrincipal:
         """Return the principal of a key's rule."""
-        access = self.known.get(rule)
+        access = self.accesses.get(rule)
         if access is None:
-            if len(self.known) >= CREDENTIALS_KNOWN:
-                self.known.clear()
-            access = self.known[rule] = Access((rule, *self.rights.access(ANONYMOUS).rules))
+            if len(self.accesses) >= CREDENTIALS_KNOWN:
+                self.accesses.clear()
+            access = self.accesses[rule] = Access((rule, *self.rights.access(ANONYMOUS).rules))
         return KeyedPrincipal(rule.who[0], access)
 
 

@@ -48,14 +48,14 @@ class _Tokens:
     settings: BearerSettings
     clock: Callable[[], float]
     keys: KeySet
-    known: CredentialCache[AuthenticatedPrincipal] = field(init=False)
+    verified: CredentialCache[AuthenticatedPrincipal] = field(init=False)
     verified_with: bytes = b""
     """The keys of cached verifications, as JWKS."""
     rotated: bool = False
     """Whether cached verifications were dropped since the last `refresh`: other caches have to follow."""
 
     def __post_init__(self) -> None:
-        self.known = CredentialCache(self.clock)
+        self.verified = CredentialCache(self.clock)
 
     async def refresh(self) -> bool:
         await self.keys.refresh()
@@ -66,20 +66,20 @@ class _Tokens:
     def _drop_earlier(self) -> None:
         """Drop what was verified with earlier keys. The request that had others fetched may be cancelled meanwhile."""
         if self.keys.data != self.verified_with:
-            self.known.forget()
+            self.verified.forget()
             self.verified_with, self.rotated = self.keys.data, True
 
     async def check(self, credentials: RequestCredentials) -> AuthenticatedPrincipal | AuthenticationFailure:
         self._drop_earlier()
-        digest = self.known.digest(credentials.authorization)
-        cached = self.known.get(digest)
+        digest = self.verified.digest(credentials.authorization)
+        cached = self.verified.get(digest)
         if cached is not None:
             return cached
         _, _, word = credentials.authorization.partition(b" ")
         verdict = await self._verified(word.strip())
         self._drop_earlier()
         if isinstance(verdict, AuthenticatedPrincipal):
-            self.known.put(digest, verdict, verdict.until)
+            self.verified.put(digest, verdict, verdict.until)
         return verdict
 
     async def _verified(self, token: bytes) -> AuthenticatedPrincipal | AuthenticationFailure:

@@ -16,9 +16,9 @@ class CredentialCache(Generic[V]):
     """Values by digest, oldest first out. `clock` is in monotonic seconds."""
 
     clock: Callable[[], float]
-    most: int = CREDENTIALS_KNOWN
+    capacity: int = CREDENTIALS_KNOWN
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-    known: dict[bytes, tuple[V, float]] = field(default_factory=dict)
+    entries: dict[bytes, tuple[V, float]] = field(default_factory=dict)
 
     def digest(self, credentials: bytes) -> bytes:
         """Return the keyed digest of credentials; without the key collisions cannot be constructed."""
@@ -26,22 +26,22 @@ class CredentialCache(Generic[V]):
 
     def get(self, digest: bytes) -> V | None:
         """Return the unexpired value of a digest."""
-        entry = self.known.get(digest)
+        entry = self.entries.get(digest)
         if entry is None:
             return None
         value, until = entry
         if self.clock() < until:
             return value
-        del self.known[digest]
+        del self.entries[digest]
         return None
 
     def put(self, digest: bytes, value: V, until: float) -> None:
         """Cache a value until a time."""
-        self.known.pop(digest, None)
-        while len(self.known) >= self.most:
-            del self.known[next(iter(self.known))]
-        self.known[digest] = value, until
+        self.entries.pop(digest, None)
+        while len(self.entries) >= self.capacity:
+            del self.entries[next(iter(self.entries))]
+        self.entries[digest] = value, until
 
     def forget(self) -> None:
         """Forget all."""
-        self.known.clear()
+        self.entries.clear()

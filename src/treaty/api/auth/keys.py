@@ -98,7 +98,7 @@ class KeySet:
     place: Path | str
     ca: Path | None = None
     clock: Callable[[], float] = time.monotonic
-    known: tuple[SigningKey, ...] = ()
+    keys: tuple[SigningKey, ...] = ()
     data: bytes = b""
     fetched: float = float("-inf")
     tried: float = float("-inf")
@@ -131,7 +131,7 @@ class KeySet:
 
     def _find(self, kid: str, algorithm: str) -> SigningKey | None:
         """Find a key by id; a token without key id is verified with the only matching key, if there is exactly one."""
-        fitting = [key for key in self.known if algorithm in key.algorithms and (key.kid == kid or not kid)]
+        fitting = [key for key in self.keys if algorithm in key.algorithms and (key.kid == kid or not kid)]
         return fitting[0] if len(fitting) == 1 else None
 
     async def refresh(self) -> bool:
@@ -174,9 +174,9 @@ class KeySet:
     def _take(self, data: bytes) -> bool:
         if data == self.data:
             return False
-        self.known = read_keys(data)
+        self.keys = read_keys(data)
         self.data = data
-        log.info("read %d keys for bearer tokens from %s", len(self.known), self.place)
+        log.info("read %d keys for bearer tokens from %s", len(self.keys), self.place)
         return True
 
 

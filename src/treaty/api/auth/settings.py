@@ -97,7 +97,7 @@ def _bearer(table: TomlTable) -> BearerSettings:
         ca=table.path_of("ca") if "ca" in table.members else None,
         realm=_realm(table),
     )
-    table.taken.add("ca")
+    table.used.add("ca")
     table.end()
     return settings
 
@@ -165,14 +165,14 @@ def _rule(table: TomlTable) -> AccessRule:
             raise table.wrong(f"{word!r} is no context", 'a context begins with a dot; "*" is all of them', "contexts")
     topics = _topics(table, may) if "topics" in table.members else None
     sources = tuple(map(key_of_name, table.texts("sources"))) if "sources" in table.members else None
-    table.taken.update(("topics", "sources"))
+    table.used.update(("topics", "sources"))
     vendors = _vendors(table)
     named = "subjects" in table.members
     subjects = () if (topics or vendors or sources) and not named else table.texts("subjects", ("*",))
     subjects += tuple(pattern for vendor in vendors for pattern in patterns_of_vendor(vendor))
     included = with_included(cast("tuple[Permission, ...]", may))
     rule = AccessRule(who, included, subjects, contexts, topics, table.flag("private"), sources)
-    table.taken.add("subjects")
+    table.used.add("subjects")
     table.end()
     return rule
 
@@ -180,7 +180,7 @@ def _rule(table: TomlTable) -> AccessRule:
 def _vendors(table: TomlTable) -> tuple[str, ...]:
     """Vendors of Iglu schemas: each one stands for its subjects, and for those of the vendors below it."""
     vendors = table.texts("vendors", ("",)) if "vendors" in table.members else ()
-    table.taken.add("vendors")
+    table.used.add("vendors")
     for vendor in vendors:
         if VENDOR.fullmatch(vendor) is None:
             raise table.wrong(f"{vendor!r} is no vendor", "write its name without wildcards: com.acme", "vendors")

@@ -25,7 +25,7 @@ class TomlTable:
     places: Places
     name: str = ""
     index: int = 0
-    taken: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)
 
     def wrong(self, what: str, remedy: str, member: str = "") -> AuthFileError:
         """Return the error for a member, or for the whole table."""
@@ -34,7 +34,7 @@ class TomlTable:
 
     def table(self, name: str) -> "TomlTable | None":
         """Return a table inside; None where it is not there."""
-        self.taken.add(name)
+        self.used.add(name)
         members = self.members.get(name)
         if members is None:
             return None
@@ -44,7 +44,7 @@ class TomlTable:
 
     def tables(self, name: str) -> list["TomlTable"]:
         """Return all tables of this name."""
-        self.taken.add(name)
+        self.used.add(name)
         tables = self.members.get(name, [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise self.wrong(f"{name} is no list of tables", f"write [[{name}]] before each", name)
@@ -90,8 +90,8 @@ class TomlTable:
     def end(self) -> None:
         """Raise `AuthFileError` for an unknown member."""
         for name in self.members:
-            if name not in self.taken:
-                raise self._unknown(name, sorted(self.taken))
+            if name not in self.used:
+                raise self._unknown(name, sorted(self.used))
 
     def _unknown(self, name: str, members: Iterable[str]) -> AuthFileError:
         """Return the error for a member that is not known, with the one that is spelled like it."""
@@ -102,7 +102,7 @@ class TomlTable:
         return self.wrong(f"the member {name}{where} is unknown", remedy, name)
 
     def _taken(self, name: str, default: Any) -> Any:
-        self.taken.add(name)
+        self.used.add(name)
         value = self.members.get(name, default)
         if value is None:
             for other in get_close_matches(name, self.members, n=1):

@@ -8,7 +8,7 @@ VERSION = ApiParameter(
     "version",
     "Number of a version, `latest` or -1",
     example="1",
-    whole={"oneOf": [{"type": "integer", "minimum": 1, "maximum": 2**31 - 1}, {"enum": ["latest", "-1"]}]},
+    full_schema={"oneOf": [{"type": "integer", "minimum": 1, "maximum": 2**31 - 1}, {"enum": ["latest", "-1"]}]},
 )
 ID = ApiParameter("id", "Id of a schema, unique in its context", "integer", example=1)
 GUID = ApiParameter(
@@ -69,5 +69,5 @@ ONE_VERSION = ApiAnswer("The version", SchemaBody, needed=VERSION_MEMBERS, examp
 TEXT = ApiAnswer(
     "The text of the schema: JSON, or for Protobuf plain text",
     example={"type": "record"},
-    whole={"description": "A schema"},
+    schema={"description": "A schema"},
 )

@@ -65,7 +65,7 @@ async def outcome(x: ConfluentExchange) -> object:
 
 
 _EMPTY: Schema = {"type": "object", "maxProperties": 0}
-_ROOT = ApiOperation(root, "server", ApiAnswer("An empty object", whole=_EMPTY, example={}))
+_ROOT = ApiOperation(root, "server", ApiAnswer("An empty object", schema=_EMPTY, example={}))
 
 
 def _object(**members: Schema) -> Schema:
@@ -102,7 +102,7 @@ ROUTES: Table = {
             "server",
             ApiAnswer(
                 "The cluster",
-                whole=_object(id=_TEXT, scope=_SCOPE),
+                schema=_object(id=_TEXT, scope=_SCOPE),
                 example={
                     "id": "",
                     "scope": {"path": [], "clusters": {"kafka-cluster": "", "schema-registry-cluster": "treaty"}},
@@ -116,7 +116,7 @@ ROUTES: Table = {
             "server",
             ApiAnswer(
                 "The versions",
-                whole=_object(version=_TEXT, commitId=_TEXT),
+                schema=_object(version=_TEXT, commitId=_TEXT),
                 example={"version": "8.2.0", "commitId": "treaty-0.1.0"},
             ),
         )
@@ -127,7 +127,7 @@ ROUTES: Table = {
             "server",
             ApiAnswer(
                 "An empty list",
-                whole=_object(attributes={"type": "array", "items": _TEXT, "maxItems": 0}),
+                schema=_object(attributes={"type": "array", "items": _TEXT, "maxItems": 0}),
                 example={"attributes": []},
             ),
         )

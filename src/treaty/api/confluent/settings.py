@@ -94,7 +94,7 @@ _PUT_CONFIG = ApiAnswer("The whole config, its level as `compatibility`", Config
 _MODE = ApiAnswer("The mode", ModeBody, needed=("mode",), example={"mode": "READWRITE"})
 _PUT_MODE = ApiAnswer(
     "The mode of the request",
-    whole={"type": "object", "properties": {"mode": {"type": ["string", "null"]}}, "additionalProperties": False},
+    schema={"type": "object", "properties": {"mode": {"type": ["string", "null"]}}, "additionalProperties": False},
     example={"mode": "READONLY"},
 )
 

@@ -22,14 +22,14 @@ class ApiParameter:
     repeated: bool = False
     also: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
-    whole: Schema | None = None
+    full_schema: Schema | None = None
     """Its whole JSON Schema, where the members above can't say it."""
 
     @property
     def schema(self) -> Schema:
         """Its JSON Schema."""
-        if self.whole is not None:
-            return self.whole
+        if self.full_schema is not None:
+            return self.full_schema
         schema: Schema = {"type": self.kind}
         if self.kind == "integer":
             schema["format"] = "int32"
@@ -50,7 +50,7 @@ class ApiAnswer:
     needed: tuple[str, ...] = ()
     """Members that this route always prints, of those that its type may have."""
     example: object = None
-    whole: Schema | None = None
+    schema: Schema | None = None
     """Its whole JSON Schema, where no type says it."""
     media: str = ""
     """Its media type, where it is not one of the dialect's."""

@@ -47,7 +47,7 @@ _KEYS: Schema = {
 
 
 def _json(says: str, schema: Schema, example: object, status: int = 200) -> ApiAnswer:
-    return ApiAnswer(says, status=status, whole=schema, example=example, media=_JSON)
+    return ApiAnswer(says, status=status, schema=schema, example=example, media=_JSON)
 
 
 def _list(endpoint: Endpoint, *path: ApiParameter) -> ApiOperation:
@@ -78,13 +78,13 @@ def _check(endpoint: Endpoint, *path: ApiParameter, example: object) -> ApiOpera
 
 def _text(endpoint: Endpoint, says: str) -> ApiOperation:
     return ApiOperation(
-        endpoint, "iglu server", ApiAnswer(says, whole={"type": "string"}, example="OK", media="text/plain")
+        endpoint, "iglu server", ApiAnswer(says, schema={"type": "string"}, example="OK", media="text/plain")
     )
 
 
 _FOUND = ApiAnswer(
     "The schema, or the list of a model",
-    whole=_ANY,
+    schema=_ANY,
     example=_SCHEMA_EXAMPLE,
     media=_JSON,
     also={"text/plain": {"type": "string"}, "application/octet-stream": {"type": "string"}},

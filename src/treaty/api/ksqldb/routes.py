@@ -37,20 +37,20 @@ _EXAMPLE = {
     "commandSequenceNumber": 8,
     "warnings": [],
 }
-_REFUSED = ApiAnswer("Nothing: it is always refused", whole={"type": "object"})
+_REFUSED = ApiAnswer("Nothing: it is always refused", schema={"type": "object"})
 _QUERY = {"POST": ApiOperation(x.refuse_query, "ksqldb", _REFUSED)}
 
 TABLE: Table = {
-    "/info": {"GET": ApiOperation(x.get_info, "ksqldb", ApiAnswer("The server", whole=_INFO))},
-    "/healthcheck": {"GET": ApiOperation(x.check_health, "ksqldb", ApiAnswer("The health", whole=_HEALTH))},
+    "/info": {"GET": ApiOperation(x.get_info, "ksqldb", ApiAnswer("The server", schema=_INFO))},
+    "/healthcheck": {"GET": ApiOperation(x.check_health, "ksqldb", ApiAnswer("The health", schema=_HEALTH))},
     "/status/{}/{}/{}": {
-        "GET": ApiOperation(x.get_status, "ksqldb", ApiAnswer("The status", whole=_STATUS), _COMMAND_ID, errors=(404,))
+        "GET": ApiOperation(x.get_status, "ksqldb", ApiAnswer("The status", schema=_STATUS), _COMMAND_ID, errors=(404,))
     },
     "/ksql": {
         "POST": ApiOperation(
             x.post_statements,
             "ksqldb",
-            ApiAnswer("The results, in order", whole=_ENTITIES, example=[_EXAMPLE]),
+            ApiAnswer("The results, in order", schema=_ENTITIES, example=[_EXAMPLE]),
             sent=KsqlStatementsBody,
             sent_example={"ksql": "SHOW STREAMS;", "streamsProperties": {}},
             errors=(417,),

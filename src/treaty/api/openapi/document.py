@@ -129,7 +129,7 @@ def _operation(path: str, method: str, operation: ApiOperation, body: Schema | N
     if path in PAGES:
         described["responses"] = {"200": _response(operation.answer, answer)}
         if path.startswith("/readyz"):
-            shape = {"schema": operation.answer.whole}
+            shape = {"schema": operation.answer.schema}
             described["responses"]["503"] = {
                 "description": "Not ready, with the reason.",
                 "content": {operation.answer.media: shape},
@@ -214,7 +214,7 @@ def _response(answer: ApiAnswer, schema: Schema | None) -> Schema:
         described["headers"] = _header_references(POSITION, "X-Request-ID")
     for name, says in answer.headers.items():
         described.setdefault("headers", {})[name] = {"description": says, "schema": {"type": "string"}}
-    shape = answer.whole if schema is None else schema
+    shape = answer.schema if schema is None else schema
     if shape is not None:
         content = {"schema": shape} | ({} if answer.example is None else {"example": answer.example})
         also = {media: {"schema": schema} for media, schema in answer.also.items()}

@@ -37,21 +37,21 @@ PAGES: Table = {
         "GET": ApiOperation(
             OperatorPages.answer_health,
             "operation",
-            ApiAnswer("Alive", whole=_object(status=_TEXT), example={"status": "ok"}, media=JSON),
+            ApiAnswer("Alive", schema=_object(status=_TEXT), example={"status": "ok"}, media=JSON),
         )
     },
     "/readyz": {
         "GET": ApiOperation(
             OperatorPages.answer_readiness,
             "operation",
-            ApiAnswer("Ready", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON),
+            ApiAnswer("Ready", schema=_READY, example={"status": "ready", "sequence": 5}, media=JSON),
         )
     },
     "/readyz/writes": {
         "GET": ApiOperation(
             OperatorPages.answer_write_readiness,
             "operation",
-            ApiAnswer("Ready for writes", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON),
+            ApiAnswer("Ready for writes", schema=_READY, example={"status": "ready", "sequence": 5}, media=JSON),
         )
     },
     "/ping": {"GET": ApiOperation(OperatorPages.answer_ping, "operation", ApiAnswer("Alive"))},
@@ -59,21 +59,21 @@ PAGES: Table = {
         "GET": ApiOperation(
             OperatorPages.status,
             "operation",
-            ApiAnswer("The status", whole=_STATUS, media=JSON, also={"text/plain": _TEXT}),
+            ApiAnswer("The status", schema=_STATUS, media=JSON, also={"text/plain": _TEXT}),
         )
     },
     "/metrics": {
         "GET": ApiOperation(
             OperatorPages.answer_metrics,
             "operation",
-            ApiAnswer("Prometheus' text format", whole=_TEXT, media="text/plain"),
+            ApiAnswer("Prometheus' text format", schema=_TEXT, media="text/plain"),
         )
     },
     "/openapi.json": {
         "GET": ApiOperation(
             None,
             "operation",
-            ApiAnswer("This document", whole={"type": "object"}, media=JSON),
+            ApiAnswer("This document", schema={"type": "object"}, media=JSON),
             says="The OpenAPI document.",
         )
     },
@@ -81,7 +81,7 @@ PAGES: Table = {
         "GET": ApiOperation(
             None,
             "operation",
-            ApiAnswer("The page", whole=_TEXT, media="text/html"),
+            ApiAnswer("The page", schema=_TEXT, media="text/html"),
             says="The OpenAPI document as a page, which loads nothing from other hosts.",
         )
     },

@@ -56,7 +56,7 @@ _LATEST = ApiParameter("latest", "Id of the schema that is expected to be the la
 
 
 def _text(says: str, example: str = "", also: Mapping[str, Schema] | None = None) -> ApiAnswer:
-    return ApiAnswer(says, whole=_TEXT, example=example, media=TEXT, also=also or {})
+    return ApiAnswer(says, schema=_TEXT, example=example, media=TEXT, also=also or {})
 
 
 def _read(endpoint: Endpoint, group: str, answer: ApiAnswer, *path: ApiParameter) -> ApiOperation:
@@ -90,7 +90,7 @@ def _add(endpoint: Endpoint, answer: ApiAnswer) -> ApiOperation:
 _ID_OF = _text("The id of the schema", "0")
 _NUMBER_OF = ApiAnswer(
     "The id of the schema",
-    whole=_TEXT,
+    schema=_TEXT,
     example="1",
     media=TEXT,
     headers={MODEL: "The level of the group, where the request named another one without effect"},

@@ -191,16 +191,16 @@ class Rights:
     rules: tuple[AccessRule, ...] = ()
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
     classes: dict[tuple[int, ...], Access] = field(default_factory=dict)
-    known: dict[tuple[str, tuple[str, ...]], Access] = field(default_factory=dict)
+    accesses: dict[tuple[str, tuple[str, ...]], Access] = field(default_factory=dict)
 
     def access(self, principal: str, groups: tuple[str, ...] = ()) -> Access:
         """Return the access of a principal, with the groups that the authentication returned."""
-        access = self.known.get((principal, groups))
+        access = self.accesses.get((principal, groups))
         if access is None:
-            if len(self.known) >= CREDENTIALS_KNOWN:
-                self.known.clear()
+            if len(self.accesses) >= CREDENTIALS_KNOWN:
+                self.accesses.clear()
                 self.classes.clear()
-            access = self.known[principal, groups] = self._access(principal, groups)
+            access = self.accesses[principal, groups] = self._access(principal, groups)
         return access
 
     def list_names(self, principal: str, groups: tuple[str, ...]) -> frozenset[str]:
