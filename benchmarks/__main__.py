@@ -160,9 +160,10 @@ def sections(path: Path) -> dict[str, str]:
 
 
 def write(path: Path, parts: dict[str, str]) -> None:
-    """Write the results: in the order of the table of modules, then those of `benchmarks.versus`."""
+    """Write the results: in the order of the table of modules, then sections of other names, then those of `benchmarks.versus`."""
     head = "# Results\n\nWritten by `make bench`. A ratio is value / baseline within one run; lower is better unless a goal says >=.\n"
-    names = (*MODULES, *sorted(name for name in parts if name.startswith(VERSUS)))
+    by_hand = [name for name in parts if name not in MODULES and not name.startswith(VERSUS)]
+    names = (*MODULES, *by_hand, *sorted(name for name in parts if name.startswith(VERSUS)))
     body = "\n".join(parts[name] for name in names if name in parts)
     path.write_text(f"{head}\n{body}", encoding="utf-8")
 
