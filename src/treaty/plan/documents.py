@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from treaty.core.state.columns import Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import DECIMAL_DIGITS, Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.canonical import print_resolved
 from treaty.formats.jsonschema.data.columns import derive_columns
@@ -167,7 +167,7 @@ def merge_types(first: ColumnType, other: ColumnType) -> ColumnType:
         case Decimal(), Decimal():
             scale = max(first.scale, other.scale)
             digits = max(first.precision - first.scale, other.precision - other.scale) + scale
-            return Decimal(digits, scale) if digits <= 38 else VARIANT
+            return Decimal(digits, scale) if digits <= DECIMAL_DIGITS else VARIANT
         case List(), List():
             return List(merge_types(first.element, other.element), nullable=True)
         case Map(), Map() if first.key == other.key:

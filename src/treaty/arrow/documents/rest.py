@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from treaty.arrow.documents.values import ExponentNumber, JsonMembers, print_double, quote_text, replace_surrogates
+from treaty.core.state.columns import DECIMAL_DIGITS
 
-_DIGITS = 38
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
 
@@ -42,7 +42,7 @@ def _print_value(value: Any) -> str:
     if type(value) is str:
         return quote_text(value)
     if type(value) is int and not _LOWEST <= value <= _HIGHEST:
-        return str(value) if len(str(abs(value))) <= _DIGITS else print_double(float(value))
+        return str(value) if len(str(abs(value))) <= DECIMAL_DIGITS else print_double(float(value))
     if isinstance(value, ExponentNumber):
         return print_double(float(value))
     if isinstance(value, Decimal):
@@ -54,6 +54,6 @@ def _print_number(value: Decimal) -> str:
     """A number with a point: exact where 38 digits hold it, else a double."""
     _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int), "a finite number"
-    if max(len(digits), -exponent) > _DIGITS:
+    if max(len(digits), -exponent) > DECIMAL_DIGITS:
         return print_double(float(value))
     return f"{value.normalize():f}" if value else "0"

@@ -42,8 +42,6 @@ SQL_TYPE_WORDS = frozenset(
 )
 """All words that begin a type; a type that a user names has none of these names."""
 
-DECIMAL_DIGITS = 38
-"""Digits that a decimal of Spark has at most."""
 TIME_DIGITS = 6
 """Digits after the second that a time of day has at most, and without a number."""
 

@@ -4,7 +4,8 @@ The types are those that Spark and Arrow share. What a schema says and a table c
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from treaty.light_dataclass import dataclass
 
 SCALARS: Mapping[str, str] = {
     "null": "nothing at all",
@@ -21,6 +22,8 @@ SCALARS: Mapping[str, str] = {
     "variant": "any JSON value; text where an engine has no such type",
 }
 """Names of scalar types and what they hold."""
+DECIMAL_DIGITS = 38
+"""Digits that a decimal of Spark and of Arrow has at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Decimal:
-    """A decimal of `precision` digits, `scale` of them after the point; Spark and Arrow hold 38."""
+    """A decimal of `precision` digits, up to DECIMAL_DIGITS, `scale` of them after the point."""
 
     precision: int
     scale: int

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 
 from treaty.core.limits import LOGICAL_DEPTH
+from treaty.core.state.columns import DECIMAL_DIGITS
 from treaty.formats.avro.model import (
     ABSENT,
     AvroArray,
@@ -38,8 +39,6 @@ LENGTHS = ("flink.minLength", "flink.maxLength")
 """Members for the least and the greatest length of a text or of bytes."""
 PRECISION = "flink.precision"
 """The member for digits after the seconds, where the unit has more."""
-DECIMAL_DIGITS = 38
-"""The longest decimal of logical types."""
 
 _LOGICAL_NAMES: Mapping[str, str] = {
     "boolean": "BOOLEAN",

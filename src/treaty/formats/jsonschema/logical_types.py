@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 
 from treaty.core.limits import LOGICAL_DEPTH, LOGICAL_MEMBERS
+from treaty.core.state.columns import DECIMAL_DIGITS
 from treaty.formats.json_printer import Json as PlainJson
 from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
 from treaty.formats.jsonschema.references import follow_reference, get_child
@@ -27,8 +28,6 @@ PARAMETERS = "connect.parameters"
 PRECISION = "flink.precision"
 FLINK = "flink.type"
 DIGITS = "connect.decimal.precision"
-DECIMAL_PRECISION = 38
-"""The most digits of a decimal."""
 LENGTHS = ("minLength", "maxLength")
 BYTES = ("flink.minLength", "flink.maxLength")
 """Members for the least and the greatest length of text, and of bytes, which travel as text in base64."""
@@ -211,7 +210,7 @@ def read_connect_decimal(words: Words) -> tuple[int, int] | None:
     if not all(number.isascii() and number.isdigit() and len(number) < 3 for number in digits):
         return None
     precision, scale = map(int, digits)
-    return (precision, min(scale, precision)) if 0 < precision <= DECIMAL_PRECISION else None
+    return (precision, min(scale, precision)) if 0 < precision <= DECIMAL_DIGITS else None
 
 
 def write_connect_decimal(precision: int, scale: int) -> dict[str, PlainJson]:

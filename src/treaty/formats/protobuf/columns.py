@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
 from treaty.core.state import columns as table
-from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, Scalar, Struct
+from treaty.core.state.columns import DECIMAL_DIGITS, Column, ColumnLoss, Columns, ColumnType, Decimal, Scalar, Struct
 from treaty.formats.json_reader import text_error
 from treaty.formats.protobuf.linker.features import get_features, inherit_features
 from treaty.formats.protobuf.model import AggregateValue, Enum, Field, Message, ProtoOption, ProtoSchema, ProtoSymbol
@@ -48,8 +48,6 @@ KNOWN: Mapping[str, tuple[ColumnType, str]] = {
 
 DECIMAL = "confluent.type.Decimal"
 """A decimal whose precision and scale are in the options of its field."""
-DECIMAL_DIGITS = 38
-"""The longest decimal that Spark and Arrow hold."""
 
 
 def derive_columns(schema: ProtoSchema, name: str = "", depth: int = COLUMN_RECURSION) -> Columns:

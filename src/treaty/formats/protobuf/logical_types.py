@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from treaty.core.limits import LOGICAL_DEPTH
+from treaty.core.state.columns import DECIMAL_DIGITS
 from treaty.formats.logical.model import (
     LONGEST,
     LogicalArray,
@@ -18,7 +19,7 @@ from treaty.formats.logical.model import (
 from treaty.formats.logical.model import LogicalEnum as Words
 from treaty.formats.logical.parser import parse_struct
 from treaty.formats.logical.printer import print_struct
-from treaty.formats.protobuf.columns import DECIMAL, DECIMAL_DIGITS, WRAPPED, is_nullable, read_digits, read_parameters
+from treaty.formats.protobuf.columns import DECIMAL, WRAPPED, is_nullable, read_digits, read_parameters
 from treaty.formats.protobuf.model import AggregateValue, Enum, Field, Message, ProtoOption, ProtoSchema, ProtoSymbol
 from treaty.formats.protobuf.syntax.constants import quote_bytes
 

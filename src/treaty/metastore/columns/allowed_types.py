@@ -5,11 +5,9 @@ from dataclasses import dataclass
 
 from treaty.core.column_types.leaf_paths import ELEMENT, KEY, VALUE, LeafPath, print_path
 from treaty.core.refusals import Invalid
-from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import DECIMAL_DIGITS, Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.metastore.columns.sql_types import print_bare_type
 
-DECIMAL_DIGITS = 38
-"""The longest decimal that Spark and Arrow hold."""
 STRING_KEYS = frozenset({"string"})
 MAP_KEYS: Mapping[str, frozenset[str]] = {
     "AVRO": STRING_KEYS,

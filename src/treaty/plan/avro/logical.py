@@ -7,6 +7,7 @@ with scale 3, would come out wrong without a word, so the planner compares what 
 import math
 from dataclasses import dataclass
 
+from treaty.core.state.columns import DECIMAL_DIGITS
 from treaty.formats.avro.model import AvroFixed, AvroPrimitive
 
 INSTANTS = {"timestamp-millis": 3, "timestamp-micros": 6, "timestamp-nanos": 9}
@@ -16,8 +17,6 @@ BASES = {
     **dict.fromkeys(("timestamp-millis", "timestamp-micros", "timestamp-nanos", *WALLS, "time-micros"), "long"),
     **dict.fromkeys(("date", "time-millis"), "int"),
 }
-DECIMAL_DIGITS = 38
-"""The longest decimal that Spark holds."""
 
 PLAIN = "treatyPlain"
 """A property of a reader's leaf that is a plain number in its column, and whose logical type only says what a number means."""
@@ -110,7 +109,7 @@ def unite_logical(left: Leaf, right: Leaf) -> AvroLogicalType | str | None:
         return (
             AvroLogicalType("decimal", digits, scale)
             if digits <= DECIMAL_DIGITS
-            else f"{digits} digits are more than 38"
+            else f"{digits} digits are more than {DECIMAL_DIGITS}"
         )
     for family in (INSTANTS, WALLS, TIMES):
         # Nanoseconds are plain numbers to Spark, so they can't share a column with the other units.

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from treaty.core.state.columns import Decimal, Scalar
+from treaty.core.state.columns import DECIMAL_DIGITS, Decimal, Scalar
 from treaty.formats.avro.model import (
     ABSENT,
     AvroArray,
@@ -19,7 +19,7 @@ from treaty.formats.avro.model import (
 )
 from treaty.formats.json_printer import Json, print_json
 from treaty.plan.avro.columns import PLAIN, ddl
-from treaty.plan.avro.logical import DECIMAL_DIGITS, INSTANTS, WALLS, find_logical
+from treaty.plan.avro.logical import INSTANTS, WALLS, find_logical
 from treaty.plan.ddl import parse_type, quote_name
 from treaty.plan.encoding.fit import ColumnConversion, LossCheck
 from treaty.plan.encoding.target import (

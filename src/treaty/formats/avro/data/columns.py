@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
 from treaty.core.state import columns as table
-from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Scalar, Struct
+from treaty.core.state.columns import DECIMAL_DIGITS, Column, ColumnLoss, Columns, ColumnType, Scalar, Struct
 from treaty.formats.avro.data.recursion import find_recursive_records
 from treaty.formats.avro.model import (
     AvroArray,
@@ -21,9 +21,6 @@ from treaty.formats.avro.model import (
 )
 from treaty.formats.avro.normal_form import get_logical_type
 from treaty.formats.json_reader import text_error
-
-DECIMAL_DIGITS = 38
-"""The longest decimal that Spark and Arrow hold."""
 
 PLAIN: Mapping[str, str] = {
     "null": "null",

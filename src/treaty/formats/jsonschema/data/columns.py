@@ -4,7 +4,18 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal as Exact
 
 from treaty.core.limits import COLUMN_DEPTH, COLUMN_RECURSION, COLUMNS
-from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import (
+    DECIMAL_DIGITS,
+    Column,
+    ColumnLoss,
+    Columns,
+    ColumnType,
+    Decimal,
+    List,
+    Map,
+    Scalar,
+    Struct,
+)
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_reader import text_error
 from treaty.formats.jsonschema.constraints import KINDS, MergedConstraints, kind_of, merge_constraints
@@ -14,7 +25,6 @@ from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
 FORMATS: Mapping[str, str] = {"date": "date", "date-time": "timestamp"}
 """By format of a string, the scalar of `treaty.core.state.columns.SCALARS` that holds it."""
 
-_DIGITS = 38
 _STEPS = 100_000
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 _NULL, _OBJECT = frozenset({"null"}), frozenset({"object"})
@@ -235,7 +245,7 @@ class _ColumnBuilder:
             scale = max(0, -int(steps[0].exponent))
             ends = ((low, low in beyond[0]), (high, high in beyond[1]))
             digits = scale + max(_count_digits(end, is_beyond=is_beyond) for end, is_beyond in ends)
-            if digits <= _DIGITS:
+            if digits <= DECIMAL_DIGITS:
                 return Decimal(max(digits, 1), scale)
         if not listed and (named := _find_connect_decimal(merged)):
             return Decimal(*named)
