@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -47,6 +48,19 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
     monkeypatch.setattr(bcrypt, "checkpw", check)
     return asked
+
+
+@pytest.fixture
+def gate(slow: list[bytes], monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """No check begins before this is set: until then the queue is as it was filled, on a busy machine too."""
+    opened, check = threading.Event(), bcrypt.checkpw
+
+    def wait(password: bytes, hash_: bytes) -> bool:
+        opened.wait(30.0)
+        return check(password, hash_)
+
+    monkeypatch.setattr(bcrypt, "checkpw", wait)
+    return opened
 
 
 def play(file: Path, story: Story) -> None:
@@ -133,13 +147,14 @@ def test_who_guesses_from_many_addresses_keeps_no_user_out(passwords: Path, slow
 
 
 def test_known_users_come_before_unknown_ones_and_take_their_place_in_a_full_queue(
-    passwords: Path, slow: list[bytes]
+    passwords: Path, slow: list[bytes], gate: threading.Event
 ) -> None:
     async def story(users: AuthenticationMethod, _clock: Clock) -> None:
         strangers = [shown(f"stranger{n}", f"guess {n}", f"198.51.100.{n}") for n in range(PASSWORD_CHECKS + 2)]
         guessing = await begin(users, *strangers)
         one_more = (await begin(users, shown("nobody", "guess", "203.0.113.9")))[0]
         (coming,) = await begin(users, shown("user3"))
+        gate.set()
         assert await coming == AuthenticatedPrincipal("user:user3", (), 1_100.0)
         assert slow.index(b"secret") <= 6
         with pytest.raises(Unavailable, match=r"limit PASSWORD_CHECKS\)"):
