@@ -9,19 +9,8 @@ from hypothesis import strategies as st
 
 from tests.oracle.avro_logical import dressed_schema
 from tests.oracle.avro_treaty import model
-from treaty.core.limits import COLUMN_RECURSION
-from treaty.core.state.columns import (
-    DECIMAL_DIGITS,
-    LOSSES,
-    Column,
-    Columns,
-    ColumnType,
-    Decimal,
-    List,
-    Map,
-    Scalar,
-    Struct,
-)
+from treaty.core.limits import COLUMN_RECURSION, DECIMAL_DIGITS
+from treaty.core.state.columns import LOSSES, Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.avro.data.columns import derive_columns
 from treaty.formats.avro.data.recursion import find_recursive_records
 from treaty.formats.avro.format import FORMAT

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from treaty.core.state.columns import DECIMAL_DIGITS, Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.limits import DECIMAL_DIGITS
+from treaty.core.state.columns import Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.canonical import print_resolved
 from treaty.formats.jsonschema.data.columns import derive_columns

@@ -6,6 +6,8 @@ TYPE_PARTS = 20_000
 """Types inside of one SQL type of a column, with user types written out."""
 TYPE_CHARACTERS = 1_048_576
 """Characters of the text of one SQL type."""
+DECIMAL_DIGITS = 38
+"""Digits of a decimal in a column, as Spark and Arrow hold them."""
 SOURCES = 20_000
 """Sources of the metastore."""
 TYPES = 5_000

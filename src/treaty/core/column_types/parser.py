@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from treaty.core.column_types.limits import TYPE_CHARACTERS, TYPE_DEPTH, TYPE_PARTS
+from treaty.core.column_types.limits import DECIMAL_DIGITS, TYPE_CHARACTERS, TYPE_DEPTH, TYPE_PARTS
 from treaty.core.column_types.tokens import SqlToken, read_quoted, read_text, split_tokens
 from treaty.core.column_types.types import (
     SQL_SCALARS,
@@ -19,7 +19,6 @@ from treaty.core.column_types.types import (
     SqlType,
     UserType,
 )
-from treaty.core.state.columns import DECIMAL_DIGITS
 
 _BOUNDED = frozenset({"VARCHAR", "CHAR", "CHARACTER"})
 PLAIN_TYPES = {word: SqlScalar(word) for word in SQL_SCALARS}

@@ -22,8 +22,6 @@ SCALARS: Mapping[str, str] = {
     "variant": "any JSON value; text where an engine has no such type",
 }
 """Names of scalar types and what they hold."""
-DECIMAL_DIGITS = 38
-"""Digits that a decimal of Spark and of Arrow has at most."""
 
 
 @dataclass(frozen=True, slots=True)

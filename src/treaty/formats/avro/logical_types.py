@@ -3,8 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from treaty.core.limits import LOGICAL_DEPTH
-from treaty.core.state.columns import DECIMAL_DIGITS
+from treaty.core.limits import DECIMAL_DIGITS, LOGICAL_DEPTH
 from treaty.formats.avro.model import (
     ABSENT,
     AvroArray,

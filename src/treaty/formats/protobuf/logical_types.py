@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from treaty.core.limits import LOGICAL_DEPTH
-from treaty.core.state.columns import DECIMAL_DIGITS
+from treaty.core.limits import DECIMAL_DIGITS, LOGICAL_DEPTH
 from treaty.formats.logical.model import (
     LONGEST,
     LogicalArray,

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from treaty.core.column_types.leaf_paths import ELEMENT, KEY, VALUE, LeafPath, print_path
+from treaty.core.limits import DECIMAL_DIGITS
 from treaty.core.refusals import Invalid
-from treaty.core.state.columns import DECIMAL_DIGITS, Column, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.metastore.columns.sql_types import print_bare_type
 
 STRING_KEYS = frozenset({"string"})

@@ -7,7 +7,7 @@ with scale 3, would come out wrong without a word, so the planner compares what 
 import math
 from dataclasses import dataclass
 
-from treaty.core.state.columns import DECIMAL_DIGITS
+from treaty.core.limits import DECIMAL_DIGITS
 from treaty.formats.avro.model import AvroFixed, AvroPrimitive
 
 INSTANTS = {"timestamp-millis": 3, "timestamp-micros": 6, "timestamp-nanos": 9}

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from treaty.core.state.columns import DECIMAL_DIGITS, Decimal, Scalar
+from treaty.core.limits import DECIMAL_DIGITS
+from treaty.core.state.columns import Decimal, Scalar
 from treaty.formats.avro.model import (
     ABSENT,
     AvroArray,

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from treaty.core.state.columns import DECIMAL_DIGITS, Decimal, Scalar
+from treaty.core.limits import DECIMAL_DIGITS
+from treaty.core.state.columns import Decimal, Scalar
 from treaty.formats.protobuf.columns import DECIMAL, KNOWN, PLAIN, WRAPPED, read_digits
 from treaty.formats.protobuf.model import Message, ProtoSchema
 from treaty.plan.ddl import type_ddl

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
+from treaty.core.limits import COLUMN_RECURSION, COLUMNS, DECIMAL_DIGITS, SCHEMA_DEPTH
 from treaty.core.state import columns as table
-from treaty.core.state.columns import DECIMAL_DIGITS, Column, ColumnLoss, Columns, ColumnType, Scalar, Struct
+from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Scalar, Struct
 from treaty.formats.avro.data.recursion import find_recursive_records
 from treaty.formats.avro.model import (
     AvroArray,

@@ -3,19 +3,8 @@
 from collections.abc import Iterable, Mapping
 from decimal import Decimal as Exact
 
-from treaty.core.limits import COLUMN_DEPTH, COLUMN_RECURSION, COLUMNS
-from treaty.core.state.columns import (
-    DECIMAL_DIGITS,
-    Column,
-    ColumnLoss,
-    Columns,
-    ColumnType,
-    Decimal,
-    List,
-    Map,
-    Scalar,
-    Struct,
-)
+from treaty.core.limits import COLUMN_DEPTH, COLUMN_RECURSION, COLUMNS, DECIMAL_DIGITS
+from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_reader import text_error
 from treaty.formats.jsonschema.constraints import KINDS, MergedConstraints, kind_of, merge_constraints
