@@ -6,8 +6,8 @@ from itertools import count
 
 from tests.behaviours.nodes.crowns import Crown, CrownedLog
 from tests.behaviours.served import Served
-from treaty.api.caller import request_id
 from treaty.api.peer import PeerAuthenticator
+from treaty.api.request_scope import request_id
 from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials
 from treaty.log.urls import open_log
 from treaty.node.environment import real_environment

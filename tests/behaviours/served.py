@@ -60,7 +60,7 @@ class Served:
         internal = None if self._trust is None else PeerEndpoint(node.take, self._trust)
         app = build_application(node, internal=internal)
         dialects = app.dispatcher.mounted
-        others = tuple(dialect for dialect in dialects if NATIVE_PATH.encode() not in dialect.prefixes)
+        others = {prefix: dialect for prefix, dialect in dialects.items() if prefix != NATIVE_PATH.encode()}
         gate = replace(app.dispatcher, mounted=dialects if self._native else others)
         config = uvicorn.Config(gate, http=make_protocol(app.cache), ws="none", lifespan="off", log_config=None)
         config.load()

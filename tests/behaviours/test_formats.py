@@ -16,12 +16,12 @@ from treaty.core.schema_engine import (
     ParseSchema,
     ResolvedReference,
     ResolvedSchema,
+    count_characters,
 )
 from treaty.formats.avro.format import FORMAT
-from treaty.formats.engine import FormatEngine
+from treaty.formats.engine import FormatEngine, ModelCache
 from treaty.formats.history import check_compatibility
 from treaty.formats.json_pointer import find_positions
-from treaty.formats.model_cache import ModelCache, count_characters
 from treaty.formats.registry import BUILT_IN, find_formats
 
 POINT = ResolvedSchema("AVRO", '{"type":"record","name":"Point","fields":[{"name":"x","type":"int"}]}')

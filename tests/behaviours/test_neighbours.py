@@ -17,8 +17,8 @@ from tests.behaviours.between import between
 from tests.behaviours.neighbours import SECRET, neighbours
 from tests.behaviours.served import Served
 from tests.behaviours.test_registry import V1, V2
-from treaty.api.caller import request_id
 from treaty.api.peer import PeerAuthenticator, PeerEndpoint
+from treaty.api.request_scope import request_id
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials

@@ -16,7 +16,7 @@ from tests.facades.peers import PLAIN, running
 from tests.facades.twin import SCHEMA, TOKEN, Fixed
 from treaty.api import http_server
 from treaty.api.application import ServerApplication, build_application
-from treaty.api.compression import accepts_gzip
+from treaty.api.bodies import accepts_gzip
 from treaty.api.confluent.server import LEVEL
 from treaty.cli.logging_setup import JsonFormatter, TextFormatter
 from treaty.core import answers as a

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.facades.doors import ROOT, STRING, Door, basic, door, play
-from treaty.api.caller import RequestCaller, set_caller
 from treaty.api.confluent.routes import TABLE
 from treaty.api.protection import ProtectionSettings
+from treaty.api.request_scope import RequestCaller, set_caller
 from treaty.core.refusals import Unauthenticated
 from treaty.core.requests import GetSchema, ListContexts, ListSubjects
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.facades.doors import STRING, Door, basic, door, write_passwords
-from treaty.api.caller import OPEN
 from treaty.api.openapi.table import EVERYTHING
 from treaty.api.protection import ProtectionSettings
+from treaty.api.request_scope import OPEN
 
 RULES = '[basic]\nfile = "passwords"\nremember = 60\n[[rule]]\nwho = "anonymous"\nmay = "read"\nsubjects = "open*"\n'
 KEY = {"apikey": "11111111-2222-3333-4444-555555555555"}

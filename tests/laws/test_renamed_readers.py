@@ -4,9 +4,9 @@ import pytest
 
 from tests.laws.toy import Bench
 from treaty.core.handlers.metastore.renames import ColumnWords
-from treaty.core.large_texts import LargeTextError, in_event_loop
 from treaty.core.limits import LOOP_BYTES
 from treaty.core.messages.metastore import CreateSource, DropSource, SourceDefinition
+from treaty.core.schema import InEventLoop, LargeTextError
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead, StateFingerprint
 
 NAMES = ("id", "code", "struct", "flights")
@@ -36,6 +36,6 @@ def test_wide_sources_are_split_on_a_thread() -> None:
     kind = "STRUCT<" + ", ".join(f"field_number_{at}: STRING" for at in range(40)) + ">"
     columns = tuple(SourceColumn(f"c{at}", kind) for at in range(LOOP_BYTES // 2 // len(kind) + 1))
     bench = bench_with(columns)
-    with in_event_loop(), pytest.raises(LargeTextError):
+    with InEventLoop(), pytest.raises(LargeTextError):
         ColumnWords(bench.tables).list_met(plan_over("w"), NAMES)
     assert ColumnWords(bench.tables).list_met(plan_over("w"), ("field_number_7",)) == {"field_number_7"}

@@ -327,10 +327,10 @@ def test_a_walk_takes_what_lies_between_its_bounds_among_many(seed: int, share: 
             there.add(key)
     for _ in range(30):
         low, high = (".", f"s{chance.randrange(2600)}"), (".", f"s{chance.randrange(2600)}")
-        assert list(kept.walk(low, high)) == sorted(key for key in there if low <= key < high)
+        assert list(kept.ascend(low, high)) == sorted(key for key in there if low <= key < high)
     for one in chance.sample(sorted(there), len(there)):
         kept.remove(one)
-    assert list(kept.walk(*EVERYTHING)) == []
+    assert list(kept.ascend(*EVERYTHING)) == []
 
 
 def test_settings_and_subjects_that_cannot_be_read_are_in_no_order() -> None:

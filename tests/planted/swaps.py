@@ -62,7 +62,7 @@ async def round_of_two(self: Writer) -> None:
     if self._conflicts:
         await _round(self)
         return
-    batch = self._build(self._queue.take(1))
+    batch = await self._decide_batch(self._queue.take(1))
     if not batch.commits:
         await self._refresh(batch)
         return
@@ -76,7 +76,7 @@ async def round_of_two(self: Writer) -> None:
             command.send(sent)
     first = asyncio.create_task(self._log.append(append))
     self._follower.tables.apply(rows, append.position)
-    second = self._build(self._queue.take(self._size))
+    second = await self._decide_batch(self._queue.take(self._size))
     flight = await self._append(second)
     try:
         fate = await first

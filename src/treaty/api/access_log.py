@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from starlette.types import Scope
 
-from treaty.api.caller import caller
+from treaty.api.request_scope import caller
 from treaty.wire.confluent.headers import POSITION
 
 log = logging.getLogger("treaty.access")

@@ -8,7 +8,7 @@ from treaty.api.auth.api_keys import finder_of
 from treaty.api.confluent.dialect import make_confluent_dialect
 from treaty.api.confluent.server import LEVEL
 from treaty.api.dialects.dialect import DialectApplication
-from treaty.api.dispatcher import InternalEndpoint, MountedDialect, RequestDispatcher, RunningNode
+from treaty.api.dispatcher import InternalEndpoint, MountedDialect, RequestDispatcher, RunningNode, by_prefix
 from treaty.api.iglu.dialect import make_iglu_dialect
 from treaty.api.iglu.exchange import ValidateCall, validate_on_thread
 from treaty.api.ksqldb.dialect import make_ksqldb_dialect
@@ -48,7 +48,7 @@ class ServerApplication:
     def with_pages(self, mount: MountPages) -> "ServerApplication":
         """Return the application with pages for people, over the registry of all dialects."""
         pages = mount(self.registry)
-        dispatcher = replace(self.dispatcher, mounted=(*self.dispatcher.mounted, pages), people=pages)
+        dispatcher = replace(self.dispatcher, mounted={**self.dispatcher.mounted, **by_prefix(pages)}, people=pages)
         return replace(self, dispatcher=dispatcher)
 
 
@@ -109,7 +109,7 @@ def build_application(
         authenticate=authenticate,
         internal=internal,
         hosts=hosts,
-        mounted=(
+        mounted=by_prefix(
             DialectApplication(make_native_dialect(incompatible), registry),
             DialectApplication(PRAVEGA, registry),
             DialectApplication(make_metastore_dialect(destination, on_records), registry),

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from treaty.api.auth.authorization import AskRegistry
-from treaty.api.caller import RequestCaller, caller
+from treaty.api.request_scope import RequestCaller, caller
 from treaty.core import answers as a
 from treaty.core import requests as q
 from treaty.core.access.rights import Access

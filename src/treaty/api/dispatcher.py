@@ -13,11 +13,19 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treaty.api import access_log
-from treaty.api.caller import REQUEST_ID, RequestCaller, caller, identify_request, set_caller
 from treaty.api.errors import HttpError, error_response
 from treaty.api.metrics import OTHER, ServerMetrics
 from treaty.api.network.hosts import ANY_HOST, AllowedHosts
-from treaty.api.request_scope import ROUTE, RequestConnection, connection_of
+from treaty.api.request_scope import (
+    REQUEST_ID,
+    ROUTE,
+    RequestCaller,
+    RequestConnection,
+    caller,
+    connection_of,
+    identify_request,
+    set_caller,
+)
 from treaty.core.access.rights import ANONYMOUS
 from treaty.core.limits import IN_FLIGHT, IN_FLIGHT_EACH, LOOP_BYTES
 from treaty.core.refusals import Unavailable
@@ -80,6 +88,11 @@ class MountedDialect(Protocol):
         ...
 
 
+def by_prefix(*dialects: MountedDialect) -> Mapping[bytes, MountedDialect]:
+    """Return dialects by their prefixes; where two lie in each other the first dialect goes first."""
+    return {prefix: dialect for dialect in dialects for prefix in dialect.prefixes}
+
+
 @dataclass(frozen=True, slots=True)
 class RequestDispatcher:
     """The server's ASGI application: pages of the operator by exact path, dialects by prefix, everything else to one
@@ -97,8 +110,8 @@ class RequestDispatcher:
     """None where requests are not authenticated."""
     internal: InternalEndpoint | None = None
     hosts: AllowedHosts = ANY_HOST
-    mounted: tuple[MountedDialect, ...] = ()
-    """Dialects of all paths below their prefixes."""
+    mounted: Mapping[bytes, MountedDialect] = field(default_factory=dict)
+    """Dialects by prefix: of that path, and of all below it. Make it with `by_prefix`."""
     as_text: Mapping[bytes, MountedDialect] = field(default_factory=dict)
     """Dialects of one path, for reads whose ``Accept`` names text and no JSON."""
     pages_as_text: Mapping[bytes, Page] = field(default_factory=dict)
@@ -164,12 +177,13 @@ class RequestDispatcher:
             response = await page(Headers(scope=scope).get("accept-encoding", ""))
             await response(scope, receive, send)
             return
-        who = _client_of(scope)
+        request_caller = caller() or RequestCaller()
+        who = _client_of(request_caller, scope)
         if self.in_flight_by_client[who] >= self.in_flight_each:
             message = f"more than {self.in_flight_each} requests of one client are in flight (limit IN_FLIGHT_EACH)"
             raise HttpError(429, f"HTTP 429 Too Many Requests: {message}; retry later", retry_after="1")
         self.in_flight_by_client[who] += 1
-        set_caller(replace(caller() or RequestCaller(), client=who))
+        set_caller(replace(request_caller, client=who))
         try:
             application = self._find_mounted(scope) or self.dialect
             await application(scope, receive, send)
@@ -191,10 +205,9 @@ class RequestDispatcher:
             return self.as_text[raw_path]
         if raw_path == b"/" and self.people is not None and _is_browser(scope):
             return self.people
-        for dialect in self.mounted:
-            for prefix in dialect.prefixes:
-                if raw_path.startswith(prefix) and raw_path[len(prefix) : len(prefix) + 1] in {b"", b"/"}:
-                    return dialect
+        for prefix, dialect in self.mounted.items():
+            if raw_path.startswith(prefix) and raw_path[len(prefix) : len(prefix) + 1] in {b"", b"/"}:
+                return dialect
         return None
 
     def _error_response(self, failure: Exception, scope: Scope) -> Response:
@@ -235,10 +248,11 @@ def _stop_error(method: str) -> HttpError:
     )
 
 
-def _client_of(scope: Scope) -> str:
+def _client_of(request_caller: RequestCaller, scope: Scope) -> str:
     """Return the client of a request for limits: its principal, else its address."""
-    who, client = caller(), scope.get("client")
-    return who.principal if who is not None and who.principal not in {"", ANONYMOUS} else client[0] if client else ""
+    client = scope.get("client")
+    principal = request_caller.principal
+    return principal if principal not in {"", ANONYMOUS} else client[0] if client else ""
 
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})

@@ -16,8 +16,7 @@ from starlette.responses import Response
 
 from treaty.api.bodies import announced_bytes, read_json_body
 from treaty.api.dialects.description import AVRO, ApiAnswer, ApiOperation, ApiParameter, Table
-from treaty.api.dialects.dialect import ErrorPage, HttpDialect, RequestHead
-from treaty.api.dialects.request_registry import RequestRegistry
+from treaty.api.dialects.dialect import ErrorPage, HttpDialect, RequestHead, RequestRegistry
 from treaty.api.dialects.router import build_routes
 from treaty.api.errors import NOT_ACCEPTABLE, HttpError, print_failure
 from treaty.api.request_scope import ROUTE

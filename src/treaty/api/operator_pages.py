@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 from starlette.responses import Response
 
-from treaty.api import compression
+from treaty.api.bodies import compress_response
 from treaty.api.dispatcher import Page, RunningNode
 from treaty.api.metrics import ServerMetrics
 from treaty.api.response_cache import ResponseCache
@@ -129,7 +129,7 @@ class OperatorPages:
         page = await asyncio.to_thread(self.metrics.page)  # it has a line for each bucket of each route
         response = Response(page, media_type="text/plain; version=0.0.4; charset=utf-8")
         response.headers["x-content-type-options"] = "nosniff"
-        await compression.compress_response(response, accept_encoding)
+        await compress_response(response, accept_encoding)
         return response
 
 

@@ -11,9 +11,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from treaty.api.bodies import read_body
-from treaty.api.caller import MAX_REQUEST_ID, RequestCaller, set_caller, set_request_id
 from treaty.api.errors import HttpError
-from treaty.api.request_scope import PEER
+from treaty.api.request_scope import MAX_REQUEST_ID, PEER, RequestCaller, set_caller, set_request_id
 from treaty.core.limits import PEER_BYTES, PEER_COMMANDS
 from treaty.core.state.codec import DecodeError
 from treaty.node.large_work import RunLargeWork, run_by_size, run_on_thread

@@ -13,13 +13,11 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from treaty.api import compression
 from treaty.api.auth.authentication import RequestAuthenticator
 from treaty.api.auth.sessions import COOKIE, SESSION_SECONDS, VISIT_COOKIE, SessionCookies
-from treaty.api.bodies import read_body
-from treaty.api.caller import RequestCaller, caller
+from treaty.api.bodies import compress_response, read_body
 from treaty.api.errors import HttpError, as_known
-from treaty.api.request_scope import ROUTE
+from treaty.api.request_scope import ROUTE, RequestCaller, caller
 from treaty.core.refusals import RegistryError, Unauthenticated
 from treaty.core.registry import AsyncRegistry
 from treaty.web.pages.application import CHANGING, HEADERS, STATIC, PageApplication
@@ -63,7 +61,7 @@ class MountedPages:
         except Exception as failure:  # noqa: BLE001 (every failure has its page)
             response = self.error_response(failure, scope)
         vary = response.headers.get("vary", "")
-        await compression.compress_response(response, http.headers.get("accept-encoding", ""))
+        await compress_response(response, http.headers.get("accept-encoding", ""))
         if vary:
             response.headers["vary"] = vary
         await response(scope, receive, send)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from treaty.api.caller import request_id
 from treaty.api.peer import PeerAuthenticator
+from treaty.api.request_scope import request_id
 from treaty.api.tls import ShownCertificate, TlsError, TlsFiles
 from treaty.assemble.reach import PeeringError, is_everywhere, is_loopback, netloc
 from treaty.assemble.secret_files import refuse_open

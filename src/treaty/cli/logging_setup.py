@@ -5,7 +5,7 @@ import logging
 import sys
 
 from treaty.api import access_log
-from treaty.api.caller import request_id
+from treaty.api.request_scope import request_id
 
 TEXT = "%(asctime)s %(levelname)-7s %(name)s [%(process)d] %(message)s%(request)s"
 

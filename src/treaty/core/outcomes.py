@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from treaty.core import answers, operations
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.versions import describe_version
-from treaty.core.large_texts import has_large_draft
 from treaty.core.limits import OUTCOMES, OUTCOMES_DROPPED
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.refusals import Conflicting, Invalid
-from treaty.core.schema import Pairs
+from treaty.core.schema import Pairs, has_large_draft
 from treaty.core.state.codec import decode, dumps, dumps_in_steps, encode, encode_message
 from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.state_tables import (

@@ -1,5 +1,5 @@
-"""Drafts: schemas as clients send them, with text, references, metadata and rules; and the identity of a schema: the guid, and the
-digest by which a lookup finds it (Confluent's rules).
+"""Drafts: schemas as clients send them, with text, references, metadata and rules; the identity of a schema: the guid, and the
+digest by which a lookup finds it (Confluent's rules); and large texts, which no event loop works on.
 """
 
 import base64
@@ -7,9 +7,10 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 
-from treaty.core.limits import REFERENCES, SCHEMA_BYTES
+from treaty.core.limits import LOOP_BYTES, REFERENCES, SCHEMA_BYTES
 from treaty.core.refusals import TooLarge
 from treaty.light_dataclass import dataclass
 
@@ -322,3 +323,43 @@ def _rule(rule: Rule) -> Iterator[bytes]:
 
 def _texts(texts: Iterable[str]) -> Iterator[bytes]:
     return (text.encode("utf-8", "surrogatepass") for text in texts)
+
+
+# ---------------------------------------------------------------------------------------------------------- large texts
+
+
+_IS_IN_LOOP: ContextVar[bool] = ContextVar("is_in_loop", default=False)
+
+
+class LargeTextError(Exception):
+    """A text is too large to be worked on in the event loop. It is an answer for the node, never for a client."""
+
+
+class InEventLoop:
+    """A context that lets work on large texts raise `LargeTextError` inside."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> None:
+        self._token = _IS_IN_LOOP.set(True)
+
+    def __exit__(self, *_: object) -> None:
+        _IS_IN_LOOP.reset(self._token)
+
+
+def refuse_large_size(size: int) -> None:
+    """Raise `LargeTextError` in the event loop, if a text of this size is large."""
+    if size > LOOP_BYTES and _IS_IN_LOOP.get():
+        raise LargeTextError
+
+
+def refuse_large_draft(request: object) -> None:
+    """Raise `LargeTextError` in the event loop, if a request brings a large schema."""
+    if has_large_draft(request) and _IS_IN_LOOP.get():
+        raise LargeTextError
+
+
+def has_large_draft(request: object) -> bool:
+    """Return whether a request brings a large schema."""
+    draft = getattr(request, "draft", None)
+    return isinstance(draft, Draft) and max(len(draft.text), len(draft.data or b"")) > LOOP_BYTES

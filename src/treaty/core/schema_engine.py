@@ -11,10 +11,9 @@ from typing import Protocol
 
 from treaty.core.access.rights import Access
 from treaty.core.finding import FINDING_FORM, Diagnostic, ExplainedDifference, Finding, LevelResult
-from treaty.core.large_texts import refuse_large_text
 from treaty.core.limits import SEARCH_PAGE
 from treaty.core.messages.search import FacetCount, SearchHit, SearchTerm
-from treaty.core.schema import Pairs, TaggedPath
+from treaty.core.schema import Pairs, TaggedPath, refuse_large_size
 from treaty.light_dataclass import dataclass
 
 # -------------------------------------------------------------------------------------------------- resolved schemas
@@ -45,7 +44,7 @@ class ResolvedSchema:
 
     def __post_init__(self) -> None:
         """Raise `LargeTextError` in the event loop for a text whose digest takes long."""
-        refuse_large_text(self.text)
+        refuse_large_size(len(self.text))
 
     @property
     def digest(self) -> bytes:
@@ -66,6 +65,22 @@ class ResolvedSchema:
 
     def __hash__(self) -> int:
         return int.from_bytes(self.digest[:8], "big")
+
+
+def count_characters(schema: ResolvedSchema) -> int:
+    """Return the characters of a text and of all texts that its references lead to, each counted once."""
+    if not schema.bindings:
+        return len(schema.text)
+    digests: set[bytes] = set()
+    waiting = [schema]
+    total = 0
+    while waiting:
+        current = waiting.pop()
+        if current.digest not in digests:
+            digests.add(current.digest)
+            total += len(current.text)
+            waiting += (bound.meaning for bound in current.bindings)
+    return total
 
 
 def bind_imports(format_: str, imports: Pairs) -> tuple[ResolvedReference, ...]:

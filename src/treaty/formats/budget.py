@@ -86,5 +86,6 @@ def use_budget(budget: StepBudget) -> AbstractContextManager[StepBudget]:
 def limit_steps(steps: int, limit: str) -> AbstractContextManager[StepBudget]:
     """Allow the work inside so many steps, and no more than the work around it has left, which pays for them."""
     outer = current_budget()
-    inner = StepBudget(steps, limit) if steps < outer.left else StepBudget(outer.left, outer.limit)
+    left = outer.left
+    inner = StepBudget(steps, limit) if steps < left else StepBudget(left, outer.limit)
     return _CurrentBudget(inner, outer)

@@ -1,14 +1,23 @@
 """Answers to the questions of the handlers about schemas."""
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from treaty.core.finding import Diagnostic, ExplainedDifference, Finding, shorten_text
-from treaty.core.limits import FAULT_CHARACTERS, FAULTS, FINDINGS, FINDINGS_CHARACTERS, PARSE_STEPS
+from treaty.core.limits import (
+    FAULT_CHARACTERS,
+    FAULTS,
+    FINDINGS,
+    FINDINGS_CHARACTERS,
+    MODEL_BYTES,
+    MODEL_ENTRIES,
+    PARSE_STEPS,
+)
 from treaty.core.policy import LINT
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import (
@@ -34,6 +43,7 @@ from treaty.core.schema_engine import (
     ValidateValue,
     ValidatorsDescribed,
     VersionNames,
+    count_characters,
 )
 from treaty.formats.budget import StepBudget, StepsError, limit_steps, spend, use_budget
 from treaty.formats.differences import (
@@ -47,13 +57,48 @@ from treaty.formats.differences import (
 from treaty.formats.format import Format, InvalidSchemaError, SchemaElement, shorten_fault
 from treaty.formats.id_schemes import IdSchemeRegistry, VersionToName, find_id_schemes
 from treaty.formats.logical.tokens import is_logical
-from treaty.formats.model_cache import ModelCache, count_characters
 from treaty.formats.registry import FormatRegistry
 from treaty.formats.tags import edit_tags, list_tags
 from treaty.formats.text_layout import lay_out
 from treaty.formats.validators.inspection import NoElementsError, describe_validators, run_validator
 from treaty.formats.validators.registry import ValidatorRegistry, find_validators
 from treaty.formats.validators.validator import ValidatedSchema
+from treaty.light_dataclass import dataclass
+
+
+@dataclass(slots=True)
+class ModelCache:
+    """The models used last, by format, digest of the meaning and strictness; the one unused for longest goes first."""
+
+    entries: int = MODEL_ENTRIES
+    text_bytes: int = MODEL_BYTES
+    _models: OrderedDict[tuple[str, bytes, bool], tuple[Any, int]] = field(default_factory=OrderedDict, repr=False)
+    _bytes: int = 0
+
+    def get(self, key: tuple[str, bytes, bool]) -> Any | None:
+        """The model kept under `key`, or None."""
+        entry = self._models.get(key)
+        if entry is None:
+            return None
+        self._models.move_to_end(key)
+        return entry[0]
+
+    def keep(self, key: tuple[str, bytes, bool], model: Any, size: int) -> None:
+        """Keep a model that was made of `size` bytes of text; one larger than the whole bound is not kept."""
+        if size > self.text_bytes or key in self._models:
+            return
+        self._models[key] = (model, size)
+        self._bytes += size
+        while len(self._models) > self.entries or self._bytes > self.text_bytes:
+            _, (_, gone) = self._models.popitem(last=False)
+            self._bytes -= gone
+
+    def __len__(self) -> int:
+        return len(self._models)
+
+
+# -------------------------------------------------------------------------------------------------------------- answers
+
 
 T = TypeVar("T", Finding, ExplainedDifference)
 
@@ -99,7 +144,8 @@ class FormatEngine:
             names = ", ".join(self.formats.names)
             unknown = Diagnostic("FORMAT_UNKNOWN", "", f"there is no format {schema.format!r} here", f"one of {names}")
             raise InvalidSchemaError((unknown,))
-        strict_key, stored_key = ((schema.format, schema.digest, strictly) for strictly in (True, False))
+        digest = schema.digest
+        strict_key, stored_key = (schema.format, digest, True), (schema.format, digest, False)
         model = self.cache.get(strict_key)
         if model is None and not strict:
             model = self.cache.get(stored_key)

@@ -10,7 +10,7 @@ from treaty.core.limits import NAME_LENGTH
 from treaty.core.messages.names import SEQUENCE
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.schema_engine import InvalidText
-from treaty.formats.plugins import PluginTable, find_places, once_for_a_path
+from treaty.formats.registry import PluginTable, find_places, once_for_a_path
 
 GROUP = "treaty.id_schemes"
 """The entry point group in which other packages offer an `IdScheme`."""

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from treaty.core.command import Command, Decision, OpenQuestions
-from treaty.core.large_texts import LargeTextError, in_event_loop
 from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES
 from treaty.core.refusals import Refusal, TooLarge
+from treaty.core.schema import InEventLoop, LargeTextError
 from treaty.core.schema_engine import Answer, Question, SchemaEngine
 from treaty.core.state.codec import dumps_in_steps
 from treaty.core.state.commit import Commit, Position
@@ -164,7 +164,7 @@ def _decide_one(view: View, command: QueuedCommand, decide: Decide) -> DecisionR
     try:
         if command.is_large:
             return decide(view, command.command, command.session)
-        with in_event_loop():
+        with InEventLoop():
             return decide(view, command.command, command.session)
     except LargeTextError:
         command.is_large = True
@@ -247,5 +247,5 @@ def read_ahead(commands: Iterable[QueuedCommand], tables: Tables, decide: Decide
     """
     for command in commands:
         if not command.is_over and not command.session.pinned:
-            with suppress(Exception), in_event_loop():  # the decision meets it again
+            with suppress(Exception), InEventLoop():  # the decision meets it again
                 decide(tables, command.command, _first_question_engine(command.session))

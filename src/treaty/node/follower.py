@@ -277,8 +277,9 @@ class Follower:
         elif not await self._advance(delta):
             return False
         self.proven, self.wrong = True, None
-        if self.position != before or delta.reload:
-            self._announce()
+        position = self.position
+        if position != before or delta.reload:
+            self._announce(position)
         if delta.reload and many:
             del delta, put
             await asyncio.to_thread(trim_memory)
@@ -326,7 +327,7 @@ class Follower:
                 return False
             release = put()
             self.proven, self.wrong = True, None
-            self._announce()
+            self._announce(self.position)
         await self._environment.run_large(release)
         return True
 
@@ -351,9 +352,9 @@ class Follower:
                 end = now() + SLICE_SECONDS
         return decoded_rows
 
-    def _announce(self) -> None:
+    def _announce(self, position: Position) -> None:
         """Store the position of the tables, and call all callbacks."""
-        self._ends[self.position.sequence] = self.position.digest
+        self._ends[position.sequence] = position.digest
         while len(self._ends) > POSITIONS_KEPT:
             self._ends.popitem(last=False)
         for callback in self._callbacks:

@@ -12,11 +12,11 @@ from treaty.core import answers
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision, OpenQuestions, finish_work
 from treaty.core.decide import decide_with_pauses
-from treaty.core.large_texts import LargeTextError, in_event_loop
 from treaty.core.limits import LIST_ENTRIES_KEPT
 from treaty.core.refusals import Refusal
 from treaty.core.registry import Reply
 from treaty.core.requests import ListSubjects, Request
+from treaty.core.schema import InEventLoop, LargeTextError
 from treaty.core.state.view import View
 from treaty.node.encryption import MetadataCipher, decrypt_view
 from treaty.node.environment import Environment
@@ -131,7 +131,7 @@ class LongQueries:
         work, end = decide_with_pauses(view, command, session), now() + SLICE_SECONDS
         while True:
             try:
-                with in_event_loop():
+                with InEventLoop():
                     next(work)
             except LargeTextError:
                 again = decide_with_pauses(view, command, answered_engine(session))

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.decide import decide
-from treaty.core.large_texts import LargeTextError, in_event_loop
 from treaty.core.limits import LONG_POLL_SECONDS
 from treaty.core.operations import OPERATIONS, is_command, is_pausing, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CALL, FRESH, CallOptions, Reply, refuse_bad_call
 from treaty.core.requests import Request
+from treaty.core.schema import InEventLoop, LargeTextError
 from treaty.core.schema_engine import ValidateValue, ValueValidated
 from treaty.core.state.commit import PositionToken, as_root
 from treaty.core.state.log_origin import explain_unfinished_restore
@@ -288,7 +288,7 @@ class Node:
     ) -> Reply[A] | Refusal | OpenQuestions:
         """Decide a query; one about large texts on a thread, while the tables do not change."""
         try:
-            with in_event_loop():
+            with InEventLoop():
                 result = self._decide(self._tables, command, session)
             token = self.follower.position.token
         except LargeTextError:

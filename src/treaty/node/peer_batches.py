@@ -11,8 +11,8 @@ from dataclasses import field
 from functools import partial
 from typing import Protocol
 
-from treaty.core.large_texts import has_large_draft
 from treaty.core.limits import PEER_BATCH, PEER_BATCH_BYTES, PEER_REQUESTS
+from treaty.core.schema import has_large_draft
 from treaty.core.state.codec import DecodeError, Json
 from treaty.light_dataclass import dataclass
 from treaty.node.large_work import RunLargeWork, run_on_thread

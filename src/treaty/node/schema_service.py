@@ -45,8 +45,8 @@ from treaty.core.schema_engine import (
     ValueValidated,
     VersionNames,
 )
+from treaty.core.schema_engine import count_characters as reach
 from treaty.formats.budget import StepBudget, StepsError, use_budget
-from treaty.formats.model_cache import count_characters as reach
 from treaty.light_dataclass import dataclass
 from treaty.node.installed_formats import PROCESSES, THREAD, InstalledFormats
 from treaty.node.question_queue import AnswerQuestion, QuestionQueue, QuestionSource

@@ -169,17 +169,16 @@ class Writer:
         return sent
 
     async def _decide_batch(self, commands: list[QueuedCommand]) -> CommitBatch:
-        """Decide commands; a large one, which comes alone, on a thread, while the tables do not change."""
-        if not commands or not commands[0].is_large or commands[0].known_result(self._follower.position) is not None:
-            return self._build(commands)
-        async with self._follower.paused():
-            work = partial(prepare, commands[0], self._follower.tables, self._decide)
-            return self._build(commands, await self._environment.run_large(work))
-
-    def _build(self, commands: list[QueuedCommand], prepared: PreparedDecision | None = None) -> CommitBatch:
         """Decide commands, answer those with a valid result, and pass on questions about schemas. With nothing to write
-        a waiting strict read gets an empty commit.
+        a waiting strict read gets an empty commit. A large command, which comes alone, is decided on a thread, while the
+        tables do not change.
         """
+        prepared: PreparedDecision | None = None
+        if commands and commands[0].is_large and commands[0].known_result(self._follower.position) is None:
+            async with self._follower.paused():
+                work = partial(prepare, commands[0], self._follower.tables, self._decide)
+                prepared = await self._environment.run_large(work)
+        # nothing below awaits, so the tables stay those on which it was prepared
         if self._queue.read_only or not self._follower.proven:  # it may have become so while the log was waited for
             self._queue.requeue_first(commands)
             commands = []

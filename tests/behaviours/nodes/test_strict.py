@@ -22,8 +22,8 @@ from treaty.core.state.commit import Append, Position
 from treaty.log.kafka.multi_writer.log import MultiWriterLog
 from treaty.log.log import AppendResult, Log, LogDelta
 from treaty.log.memory import MemoryLog
-from treaty.node.barriers import BARRIER_TRIES
 from treaty.node.node import Node
+from treaty.node.queue import BARRIER_TRIES
 
 VERSIONS = ListVersions(Subject(".", "s"))
 STRICT = CallOptions("strict")

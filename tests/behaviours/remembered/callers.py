@@ -17,7 +17,7 @@ from tests.facades.doors import AUDIENCE, ISSUER, Provider, basic, write_passwor
 from treaty.api.auth import keys
 from treaty.api.auth.api_keys import finder_of
 from treaty.api.auth.authentication import RequestAuthenticator, open_authentication
-from treaty.api.caller import caller
+from treaty.api.request_scope import caller
 from treaty.api.response_cache import CacheableRequest, ResponseCache
 from treaty.api.tls import ShownCertificate, TlsFiles
 from treaty.assemble import open_node

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 CONSTANT: Mapping[str, tuple[str, ...]] = {
     "the value follows from the arguments, which are values that do not change": (
-        "api.compression:accepts_gzip",
+        "api.bodies:accepts_gzip",
         "api.network.addresses:network_of",
         "api.network.addresses:_overlaps",
         "client.types.scalars:decimal",
@@ -47,7 +47,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
     ),
     "the key is the digest of a text and of what its references mean; answers that the clock decided are not kept": (
         "formats.engine:FormatEngine.cache",
-        "formats.model_cache:ModelCache._models",
+        "formats.engine:ModelCache._models",
         "node.schema_service:SchemaService._memo",
         "node.schema_service:SchemaSession.pinned",
     ),
@@ -68,7 +68,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "formats.jsonschema.data.draft4:_meta_validator",
         "formats.jsonschema.drafts:meta_schemas",
         "formats.jsonschema.validity:_validator",
-        "formats.plugins:once_for_a_path.find_on",
+        "formats.registry:once_for_a_path.find_on",
         "formats.protobuf.descriptors.classes:_plain",
         "formats.protobuf.linker.link:get_known_schema",
         "formats.protobuf.well_known:load_file",
@@ -82,6 +82,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "api.application:ServerApplication.cache",
         "api.dispatcher:RequestDispatcher.pages",
         "api.metastore.exchange:MetastoreExchange.headers",
+        "api.dispatcher:RequestDispatcher.mounted",
         "api.dispatcher:RequestDispatcher.as_text",
         "api.dispatcher:RequestDispatcher.pages_as_text",
         "api.operator_pages:OperatorPages.cache",
@@ -150,7 +151,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "api.metrics:ServerMetrics.counted",
         "api.network.connections:ConnectionTable.by_address",
         "api.network.connections:ConnectionTable.unread",
-        "api.worker_numbers:WorkerNumbers.places",
+        "api.metrics:WorkerNumbers.places",
         "api.workers:WorkerSupervisor.running",
         "client.async_cache:AsyncLoadingCache._loads",
         "client.cache:LoadingCache._loads",
@@ -160,7 +161,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "client.kafka.consumer:_EndOffsets.left",
         "client.serializers.async_serializers:_FetchedRegistry.given",
         "client.serializers.async_serializers:_FetchLoop._fetches",
-        "node.barriers:ReadBarriers._waiting",
+        "node.queue:ReadBarriers._waiting",
         "node.forwarder:CommandForwarder._out",
         "node.peer_batches:PeerBatcher._queues",
         "node.peer_batches:PeerBatcher._tasks",

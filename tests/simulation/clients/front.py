@@ -4,7 +4,7 @@ import pickle
 from typing import Any
 
 from treaty.api.auth.authorization import AuthorizedRegistry
-from treaty.api.caller import RequestCaller, set_caller
+from treaty.api.request_scope import RequestCaller, set_caller
 from treaty.api.response_cache import CacheableRequest, ResponseCache
 from treaty.core.registry import CallOptions, Reply
 from treaty.core.requests import LATEST, GetGuid, GetSchema, GetVersion, Request

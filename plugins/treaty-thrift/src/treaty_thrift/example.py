@@ -13,7 +13,7 @@ from treaty.core.limits import EXAMPLE_VALUES, VALUE_BYTES
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_pointer import find_positions
-from treaty.formats.json_reader import read_json
+from treaty.formats.json_text import read_json
 from treaty.formats.seeded_random import SeededRandom
 from treaty_thrift.model import NUMBERS, Container, Enum, Primitive, Record, ThriftSchema, Type, resolve_type
 from treaty_thrift.shapes import MisfitError

@@ -25,9 +25,16 @@ from treaty.api.auth.method import (
 from treaty.api.auth.sessions import OPEN_PAGES, PAGES, SESSION_SECONDS, SessionCookies, StoredSession, stamp_of
 from treaty.api.auth.settings import AuthSettings, read_settings
 from treaty.api.auth.watched_file import AuthFileError, WatchedFile
-from treaty.api.caller import OPEN, RequestCaller, request_id_of, set_caller
 from treaty.api.network.addresses import network_of
-from treaty.api.request_scope import PEER, cache_permit_of, set_cache_permit
+from treaty.api.request_scope import (
+    OPEN,
+    PEER,
+    RequestCaller,
+    cache_permit_of,
+    request_id_of,
+    set_cache_permit,
+    set_caller,
+)
 from treaty.core.access.api_key_rules import rule_of_key, super_rule
 from treaty.core.access.rights import ANONYMOUS, Access, Rights, matches_pattern
 from treaty.core.limits import CREDENTIALS_BYTES

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar, cast
 
-from treaty.api.caller import RequestCaller, caller
+from treaty.api.request_scope import RequestCaller, caller
 from treaty.core import answers as a
 from treaty.core import requests as q
 from treaty.core.access.rights import Access

@@ -7,10 +7,9 @@ import msgspec
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
-from treaty.api import compression
+from treaty.api.bodies import accepts_gzip
 from treaty.api.confluent.exchange import ConfluentExchange, MultiStatus, NoContent, PlainText, SeeOther
-from treaty.api.confluent.paths import in_context
-from treaty.api.confluent.query import Query
+from treaty.api.confluent.query import Query, in_context
 from treaty.api.confluent.routes import ROUTES
 from treaty.api.dialects.dialect import ErrorPage, HttpDialect, RequestHead, refuse_other_than_json
 from treaty.api.errors import NOT_ACCEPTABLE, HttpError, print_failure
@@ -60,8 +59,8 @@ def _wants_details(http: HttpRequest) -> bool:
 def _keep_answer(exchange: ConfluentExchange, response: Response) -> None:
     permit = cache_permit_of(exchange.http.scope)
     if exchange.hot and permit is not None and exchange.registry.call.consistency not in FRESH:
-        accepts_gzip = compression.accepts_gzip(exchange.http.headers.get("accept-encoding", ""))
-        permit.keep((exchange.media, exchange.details, accepts_gzip), response.raw_headers, bytes(response.body))
+        is_packed = accepts_gzip(exchange.http.headers.get("accept-encoding", ""))
+        permit.keep((exchange.media, exchange.details, is_packed), response.raw_headers, bytes(response.body))
 
 
 def _print_answer(exchange: ConfluentExchange, answer: Any) -> Response:

@@ -10,7 +10,7 @@ from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import read_json_body
 from treaty.api.confluent.query import Query
-from treaty.api.dialects.request_registry import RequestRegistry
+from treaty.api.dialects.dialect import RequestRegistry
 from treaty.api.errors import HttpError
 from treaty.core.names import Subject, subject_of
 from treaty.node.large_work import run_by_size

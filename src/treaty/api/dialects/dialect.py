@@ -9,17 +9,65 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from treaty.api import compression
-from treaty.api.bodies import announced_bytes
+from treaty.api.bodies import announced_bytes, compress_response
 from treaty.api.dialects.description import ApiOperation
-from treaty.api.dialects.request_registry import RequestRegistry
 from treaty.api.dialects.router import RouteTable, decode_path, first_members
 from treaty.api.errors import HttpError, add_challenges, as_known, failure_headers
-from treaty.api.request_scope import ROUTE
-from treaty.core.registry import AsyncRegistry
+from treaty.api.request_scope import ROUTE, answer_size, ask_registry
+from treaty.core.answers import DeletedVersions, VersionFound
+from treaty.core.messages.schemaver import PublishedDeleted
+from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
+from treaty.core.state.commit import PositionToken
 from treaty.node.large_work import run_by_size
 from treaty.wire.confluent.headers import ALWAYS, WARNING, call_of, print_warning, readable
+
+A = TypeVar("A")
+
+
+@dataclass(slots=True)
+class RequestRegistry:
+    """The registry with the options of a request. `question` and `token` are of the last question, for errors and headers."""
+
+    shared: AsyncRegistry
+    """The registry of all requests."""
+    scope: Scope
+    call: CallOptions
+    question: Request[object] | None = None
+    token: PositionToken | None = None
+    size: int = 0
+    """Characters and bytes of the schemas in the last answer."""
+    warnings: tuple[str, ...] = ()
+    """Names of the sources that a soft deletion warns of."""
+
+    async def ask(self, request: Request[A], call: CallOptions | None = None) -> A:
+        """Ask the registry, with the options of the request or with others. Raises the registry's refusals."""
+        self.question = request
+        reply = await ask_registry(self.scope, self.shared, request, call or self.call)
+        self.token, self.size = reply.token, answer_size(reply.answer)
+        if isinstance(reply.answer, DeletedVersions | VersionFound | PublishedDeleted) and reply.answer.warnings:
+            self.warnings = reply.answer.warnings
+        return reply.answer
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRegistry:
+    """The registry of a request as statements of the metastore ask it."""
+
+    registry: RequestRegistry
+
+    async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
+        """Ask the registry. Raises its refusals."""
+        answer = await self.registry.ask(request, call)
+        token = self.registry.token
+        assert token is not None, "an answer has a token"
+        return Reply(answer, token)
+
+    async def close(self) -> None:
+        """Close nothing: the registry is everybody's."""
+
+
+# ------------------------------------------------------------------------------------------------------------ a dialect
 
 
 class DialectExchange(Protocol):
@@ -123,7 +171,7 @@ class DialectApplication(Generic[X]):
                 )
                 if exchange.registry.warnings:
                     response.headers[WARNING] = print_warning(exchange.registry.warnings)
-                await compression.compress_response(response, http.headers.get("accept-encoding", ""))
+                await compress_response(response, http.headers.get("accept-encoding", ""))
                 self.dialect.keep_answer(exchange, response)
         except Exception as failure:  # noqa: BLE001 (every failure has its answer)
             response = self._error_response(failure, http, exchange)

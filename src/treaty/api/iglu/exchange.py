@@ -9,9 +9,9 @@ from typing import Any
 from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import read_json_body
-from treaty.api.caller import caller
-from treaty.api.dialects.request_registry import RequestRegistry
+from treaty.api.dialects.dialect import RequestRegistry
 from treaty.api.errors import HttpError
+from treaty.api.request_scope import caller
 from treaty.core.access.rights import ANONYMOUS
 from treaty.core.names import EVERYWHERE
 from treaty.core.registry import CallOptions

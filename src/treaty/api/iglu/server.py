@@ -4,9 +4,9 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID, uuid4
 
-from treaty.api.caller import caller
 from treaty.api.iglu.exchange import IgluAnswer, IgluExchange, message, refuse_malformed
 from treaty.api.operator_pages import RELEASE
+from treaty.api.request_scope import caller
 from treaty.core.limits import IGLU_PAGE
 from treaty.core.messages.api_keys import AddApiKeys, NewApiKey, RemoveApiKey
 from treaty.core.messages.schemaver import ListPublished

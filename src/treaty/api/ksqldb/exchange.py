@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import read_body, read_json_body
-from treaty.api.dialects.request_registry import RequestRegistry, SharedRegistry
+from treaty.api.dialects.dialect import RequestRegistry, SharedRegistry
 from treaty.api.ksqldb.answers import answer_question, is_question
 from treaty.api.ksqldb.bodies import KsqlEntity, KsqlStatementsBody
 from treaty.api.ksqldb.entities import entity, has_query, query_id, status_entity

@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import read_json_body
-from treaty.api.dialects.request_registry import RequestRegistry, SharedRegistry
+from treaty.api.dialects.dialect import RequestRegistry, SharedRegistry
 from treaty.core.limits import REQUEST_BYTES, SOURCES_PAGE
 from treaty.core.messages.metastore import (
     DescribeSource,

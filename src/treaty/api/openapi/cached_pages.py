@@ -8,7 +8,7 @@ from functools import cache
 import msgspec
 from starlette.responses import Response
 
-from treaty.api.compression import accepts_gzip, compress_gzip
+from treaty.api.bodies import accepts_gzip, compress_gzip
 from treaty.api.openapi.document import document
 from treaty.api.openapi.page import page
 

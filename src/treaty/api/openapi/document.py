@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
-from treaty.api.caller import OPEN
 from treaty.api.confluent.server import LEVEL, RELEASE
 from treaty.api.dialects.description import ApiAnswer, ApiDescription, ApiOperation, ApiParameter, Schema
 from treaty.api.native import TABLE as NATIVE
@@ -22,6 +21,7 @@ from treaty.api.openapi.table import (
     dialect_of,
     statuses,
 )
+from treaty.api.request_scope import OPEN
 from treaty.wire.confluent.error_index import ERROR_CODES
 from treaty.wire.confluent.errors import status_of
 from treaty.wire.confluent.headers import MEDIA, POSITION, READ

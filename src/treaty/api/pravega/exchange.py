@@ -9,7 +9,7 @@ import msgspec
 from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import read_json_body
-from treaty.api.dialects.request_registry import RequestRegistry
+from treaty.api.dialects.dialect import RequestRegistry
 from treaty.api.errors import HttpError
 from treaty.core.answers import VersionFound
 from treaty.core.limits import COUNTER, REQUEST_BYTES

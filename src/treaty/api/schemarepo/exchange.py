@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import announced_bytes, read_body
-from treaty.api.dialects.request_registry import RequestRegistry
+from treaty.api.dialects.dialect import RequestRegistry
 from treaty.api.errors import HttpError
 from treaty.wire.schemarepo.texts import TEXT
 

@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from treaty.api.caller import caller
 from treaty.api.errors import HttpError
+from treaty.api.request_scope import caller
 from treaty.api.schemarepo.exchange import SchemaRepoExchange
 from treaty.core import limits
 from treaty.core.access.rights import Permission

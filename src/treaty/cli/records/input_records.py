@@ -15,7 +15,7 @@ from treaty.client.serializers.errors import BadValueError
 from treaty.client.serializers.frames import Headers
 from treaty.core.limits import VALUE_BYTES
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.json_reader import read_json
+from treaty.formats.json_text import read_json
 
 MEMBERS = frozenset({"key", "value", "headers", "partition", "timestamp"})
 PASSED = frozenset({"topic", "offset", "time", "key_schema", "value_schema"})

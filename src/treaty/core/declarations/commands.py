@@ -6,8 +6,9 @@ from typing import Any
 from treaty.core import answers as a
 from treaty.core import requests as q
 from treaty.core.access import permissions, request_permissions
-from treaty.core.handlers import any_format, association_changes, contexts, deletion, settings_changes
+from treaty.core.handlers import association_changes, contexts, deletion, settings_changes
 from treaty.core.handlers.registration import derivation
+from treaty.core.handlers.registration.register import register_any
 from treaty.core.messages import associations as t
 from treaty.core.operations import REGISTER_LIMITS, SUBJECT, SUBJECT_UNLESS_EXACT, VERSION_LIMITS, Operation, is_always
 from treaty.core.requests import Request
@@ -59,7 +60,7 @@ _TIE_LIMITS = ("ASSOCIATIONS_PER_RESOURCE", "ASSOCIATIONS_PER_SUBJECT", *REGISTE
 
 DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
-        "register", q.Register, a.RegisteredVersion, any_format.register_any, request_permissions.of_register, REGISTER_LIMITS,
+        "register", q.Register, a.RegisteredVersion, register_any, request_permissions.of_register, REGISTER_LIMITS,
         writes=True, answer_name="registered", alias=SUBJECT_UNLESS_EXACT, query_before=_version_before, sign=_sign_register,
         is_idempotent=lambda request: not request.number and request.expected is None,
     ),

@@ -16,15 +16,18 @@ from treaty.core.finding import (
     Finding,
     closing_message,
     format_finding,
+    format_list,
     list_messages,
 )
 from treaty.core.handlers.drafts.names import reserved_findings
 from treaty.core.handlers.drafts.schemas import ParsedDraft, answers, resolve_schema
 from treaty.core.handlers.schemaver.labels import live_labels
 from treaty.core.handlers.versions import StoredVersion, latest_version, newest_first, schema_row
+from treaty.core.limits import ERROR_CHARACTERS
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import Subject
 from treaty.core.policy import NONE, STRICTNESS, Level, VersionRange, word_of
+from treaty.core.refusals import Incompatible, Reason
 from treaty.core.schema import Metadata
 from treaty.core.schema_engine import Answer, CompareSchemas, ComparisonResult, InvalidText, ParseSchema, SchemaEngine
 from treaty.core.state.state_tables import SUBJECT
@@ -75,6 +78,47 @@ def check_compatibility(
     what validators said is returned too where the policy refuses every change.
     """
     return find_incompatible(view, engine, new, subject, bar=bar, only=only)[0]
+
+
+def refuse_incompatible(
+    view: View, engine: SchemaEngine, new: ParsedDraft, subject: Subject, bar: CompatibilityRequirements
+) -> None:
+    """Raise `Incompatible` for a schema that may not follow the live versions of a subject."""
+    verdict, _ = find_incompatible(view, engine, new, subject, bar=bar)
+    if verdict.compatible:
+        return
+    first = verdict.findings[0] if verdict.findings else None
+    raise Incompatible(
+        Reason(
+            first.rule if first else "INCOMPATIBLE",
+            _describe_incompatible(subject, bar.policy, verdict),
+            path=first.path if first else "",
+            old=first.writer if first else "",
+            new=first.reader if first else "",
+            allowed=first.remedy if first else "",
+            subject=str(subject),
+            details=verdict.messages,
+        ),
+        verdict.findings,
+    )
+
+
+def _describe_incompatible(subject: Subject, policy: PolicyValue, checked: CompatibilityResult) -> str:
+    """Return for people what the first finding is, and how many there are; dialects have texts of their own."""
+    if not checked.findings:
+        return f"the schema is incompatible with {subject}: {format_list(checked.messages)[:ERROR_CHARACTERS]}"
+    first = checked.findings[0]
+    reader, writer = ("reading", "writing")
+    if policy.forward == NONE:
+        reader, writer = ("new", "old")
+    elif policy.backward == NONE:
+        reader, writer = ("old", "new")
+    where = f" at {first.path}" if first.path else ""
+    remedy = f"; allowed: {first.remedy}" if first.remedy else ""
+    more = len(checked.findings) - 1
+    more_findings = f"; and {more} more finding{'s' if more > 1 else ''}" if more else ""
+    message = f"{first.message(reader=reader, writer=writer)}{where}{remedy}"[:ERROR_CHARACTERS]
+    return f"the schema is incompatible with {subject}: {first.rule}: {message}{more_findings}"
 
 
 def find_incompatible(

@@ -155,7 +155,7 @@ def new_version(
         *own_config_rows(view, request.subject, config),
         *schema_rows,
         *vanishing,
-        *other_rows(remove_versions(view, removed, spare_schema=schema_id), named),
+        *(other_rows(remove_versions(view, removed, spare_schema=schema_id), named) if removed else ()),
         *((make_row(CONTENT, ContentKey(version.content), Content(sent)),) if sent is not None else ()),
         make_row(VERSION, key, version),
         make_row(COUNTER, ordinals, Counter(ordinal)),
@@ -243,7 +243,8 @@ def schema_of(view: View, command: Command[Register], new: ParsedDraft) -> tuple
         type_name=new.parsed.type_name,
         imports=new.draft.imports,
     )
-    key, counter = ids_key(context), id_counter(view, context)
+    key = ids_key(context)
+    counter = view.get(COUNTER, key) or Counter(0)
     if request.schema_id < 0:
         for same in view.find(SCHEMA_BY_GUID, (context, new.guid)):
             if _is_same_schema(view, same, value):

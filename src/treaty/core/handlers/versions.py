@@ -5,13 +5,12 @@ from heapq import merge
 from itertools import chain, islice
 
 from treaty.core.answers import VersionFound
-from treaty.core.large_texts import refuse_large_text
 from treaty.core.limits import COUNTER
 from treaty.core.messages.names import SEQUENCE
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
 from treaty.core.requests import LATEST, Visible
-from treaty.core.schema import CODED, Pairs, Reference, opaque_bytes
+from treaty.core.schema import CODED, Pairs, Reference, opaque_bytes, refuse_large_size
 from treaty.core.state.rows import UnreadableRowError
 from treaty.core.state.state_tables import (
     CONTENT,
@@ -298,5 +297,5 @@ def _data_of(view: View, version: Version, schema: Schema) -> bytes | None:
         return None if content is None else content.data
     if not schema.text.startswith(CODED):
         return None
-    refuse_large_text(schema.text)
+    refuse_large_size(len(schema.text))
     return opaque_bytes(schema.text)

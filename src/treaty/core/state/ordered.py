@@ -49,18 +49,13 @@ class SortedKeys:
         else:
             del self._blocks[at], self._last[at]
 
-    def walk(self, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
-        """Return the keys from `low` on that are below `high`, ascending or descending; the set must not change
-        meanwhile.
-        """
-        if high <= low:
-            return iter(())
-        return self._descend(low, high) if reverse else self._ascend(low, high)
+    def ascend(self, low: Key, high: Key) -> Iterator[Key]:
+        """Return the keys from `low` on that are below `high`, ascending; the set must not change meanwhile.
 
-    def _ascend(self, low: Key, high: Key) -> Iterator[Key]:
-        """Whole blocks are not looked at key by key, because a list of subjects may be very long."""
+        Whole blocks are not looked at key by key, because a list of subjects may be very long.
+        """
         first = bisect_left(self._last, low)
-        if first >= len(self._blocks):
+        if high <= low or first >= len(self._blocks):
             return iter(())
         head = self._blocks[first]
         start = bisect_left(head, low)
@@ -73,9 +68,9 @@ class SortedKeys:
         middle = map(self._blocks.__getitem__, range(first + 1, end))
         return chain(head[start:], chain.from_iterable(middle), tail[: bisect_left(tail, high)])
 
-    def _descend(self, low: Key, high: Key) -> Iterator[Key]:
-        """A descending walk does not look up the first key."""
-        if not self._blocks:
+    def descend(self, low: Key, high: Key) -> Iterator[Key]:
+        """Return the same keys, descending; such a walk does not look up the first key."""
+        if high <= low or not self._blocks:
             return iter(())
         place = min(bisect_left(self._last, high), len(self._blocks) - 1)
         block = self._blocks[place]

@@ -198,7 +198,9 @@ class DictTables:
                 table, lambda key: may_lie_between([None if at is None else key[at] for at in parts], low, high)
             )
         sorted_keys = self._orders.get(order.name)
-        return iter(()) if sorted_keys is None else sorted_keys.walk(low, high, reverse=reverse)
+        if sorted_keys is None:
+            return iter(())
+        return sorted_keys.descend(low, high) if reverse else sorted_keys.ascend(low, high)
 
     def apply(
         self, rows: Iterable[EncodedRow], position: Position, decoded: Mapping[EncodedRow, Row] | None = None

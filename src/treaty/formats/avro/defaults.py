@@ -16,7 +16,7 @@ from treaty.formats.avro.model import (
     ResolvedType,
 )
 from treaty.formats.budget import current_budget
-from treaty.formats.json_printer import Json
+from treaty.formats.json_text import Json
 
 _DECIMAL = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?")
 _HEX = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?")

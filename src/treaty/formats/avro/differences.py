@@ -24,7 +24,7 @@ from treaty.formats.avro.model import (
 from treaty.formats.budget import spend
 from treaty.formats.format import HarmlessChange
 from treaty.formats.json_pointer import ValuePath, format_pointer
-from treaty.formats.json_printer import Json, print_json
+from treaty.formats.json_text import Json, print_json
 from treaty.formats.rule import CompatibilityRule
 
 

@@ -18,7 +18,7 @@ from treaty.formats.avro.model import (
     Props,
 )
 from treaty.formats.budget import spend
-from treaty.formats.json_printer import print_json
+from treaty.formats.json_text import print_json
 
 
 def is_same_type(first: AvroType, other: AvroType, names: Mapping[str, NamedType], late: Collection[str]) -> bool:

@@ -16,7 +16,7 @@ from treaty.formats.avro.model import (
     AvroUnion,
 )
 from treaty.formats.avro.rules import EXPECTED
-from treaty.formats.json_reader import text_error
+from treaty.formats.json_text import text_error
 
 _EMPTY = 0xC15D213AA4D7A795
 """The fingerprint of nothing, which is also the polynomial."""

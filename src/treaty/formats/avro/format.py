@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.avro.canonical import print_plainly, print_schema
+from treaty.formats.avro.canonical import print_plainly, print_sameness, print_schema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import derive_columns
 from treaty.formats.avro.data.example import generate_example
@@ -30,7 +30,6 @@ from treaty.formats.avro.normal_form import to_normal_form
 from treaty.formats.avro.parser import parse_schema, spend_reading
 from treaty.formats.avro.references import find_references
 from treaty.formats.avro.rules import EXPECTED, RULES
-from treaty.formats.avro.sameness import print_sameness
 from treaty.formats.avro.tags import list_entities, write_tags
 from treaty.formats.content import has_json_schema_words, list_members, skip_comments
 from treaty.formats.format import Format, SchemaTexts, TagSupport

@@ -18,7 +18,7 @@ from treaty.formats.avro.model import (
     Field,
 )
 from treaty.formats.avro.normal_form import get_logical_type
-from treaty.formats.json_printer import Json
+from treaty.formats.json_text import Json
 from treaty.formats.logical import model
 from treaty.formats.logical.defaults import make_default, to_json
 from treaty.formats.logical.model import (

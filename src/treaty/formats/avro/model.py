@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from treaty.formats.json_printer import Json
+from treaty.formats.json_text import Json
 
 Props = tuple[tuple[str, Json], ...]
 """Members that Avro does not know, in the order of the text."""

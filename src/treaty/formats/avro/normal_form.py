@@ -26,7 +26,7 @@ from treaty.formats.avro.model import (
     Props,
     ResolvedType,
 )
-from treaty.formats.json_printer import Json
+from treaty.formats.json_text import Json
 
 LOGICAL: Mapping[str, frozenset[str]] = {
     "int": frozenset({"date", "time-millis"}),

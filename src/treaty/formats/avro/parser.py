@@ -11,7 +11,7 @@ from treaty.formats.avro.schema_parser import SchemaParser
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_pointer import find_positions
-from treaty.formats.json_reader import read_json, text_error
+from treaty.formats.json_text import read_json, text_error
 
 _STORED_BYTES = 4 * SCHEMA_BYTES
 """A canonical text may be longer than the text that was sent: a dotted name becomes two members."""

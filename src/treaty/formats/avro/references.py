@@ -2,8 +2,7 @@
 
 from treaty.formats.avro.model import PRIMITIVES, full_name
 from treaty.formats.format import ReferenceName
-from treaty.formats.json_printer import Json
-from treaty.formats.json_reader import read_json
+from treaty.formats.json_text import Json, read_json
 
 _NAMED = frozenset({"record", "error", "enum", "fixed"})
 

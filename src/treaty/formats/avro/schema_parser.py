@@ -31,7 +31,7 @@ from treaty.formats.avro.model import (
 from treaty.formats.avro.rules import EXPECTED
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_pointer import ValuePath, format_pointer
-from treaty.formats.json_printer import Json, print_json
+from treaty.formats.json_text import Json, print_json
 
 _RESERVED = frozenset({"doc", "fields", "items", "name", "namespace", "size", "symbols", "values", "type", "aliases"})
 _RESERVED_ENUM = _RESERVED | {"default"}

@@ -19,7 +19,7 @@ from treaty.formats.avro.model import (
     Props,
 )
 from treaty.formats.format import TaggableEntity
-from treaty.formats.json_printer import Json
+from treaty.formats.json_text import Json
 
 MEMBER = "confluent:tags"
 """The member that holds the tags, a list of names."""

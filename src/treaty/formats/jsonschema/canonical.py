@@ -4,7 +4,7 @@ import hashlib
 from decimal import Decimal
 
 from treaty.formats.format import SchemaTexts
-from treaty.formats.json_printer import print_string
+from treaty.formats.json_text import print_string
 from treaty.formats.jsonschema.bundle import build_bundle
 from treaty.formats.jsonschema.constraints import merge_constraints
 from treaty.formats.jsonschema.model import Json, JsonSchema

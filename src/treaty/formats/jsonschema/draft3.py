@@ -7,7 +7,7 @@ from urllib.parse import quote
 from treaty.core.limits import SCHEMA_BYTES
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_pointer import escape_step
-from treaty.formats.json_reader import read_exact_json
+from treaty.formats.json_text import read_exact_json
 from treaty.formats.jsonschema.canonical import print_value
 from treaty.formats.jsonschema.drafts import DRAFT_3, DRAFTS, find_draft
 from treaty.formats.jsonschema.model import Json

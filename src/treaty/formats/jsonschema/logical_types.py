@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from treaty.core.limits import DECIMAL_DIGITS, LOGICAL_DEPTH, LOGICAL_MEMBERS
-from treaty.formats.json_printer import Json as PlainJson
+from treaty.formats.json_text import Json as PlainJson
 from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
 from treaty.formats.jsonschema.references import follow_reference, get_child
 from treaty.formats.logical.defaults import make_default, to_json

@@ -8,7 +8,7 @@ from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, SUBSCH
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError, ReferenceName
-from treaty.formats.json_reader import read_exact_json, text_error
+from treaty.formats.json_text import read_exact_json, text_error
 from treaty.formats.jsonschema.drafts import DEFAULT, DRAFT_3, get_draft, meta_schema, meta_schemas
 from treaty.formats.jsonschema.model import Json, JsonSchema, JsonSchemaDraft, SchemaNode
 from treaty.formats.jsonschema.references import (

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from treaty.core.limits import COLUMN_RECURSION, COLUMNS, DECIMAL_DIGITS, SCHEMA_DEPTH
 from treaty.core.state import columns as table
 from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, Scalar, Struct
-from treaty.formats.json_reader import text_error
+from treaty.formats.json_text import text_error
 from treaty.formats.protobuf.linker.features import get_features, inherit_features
 from treaty.formats.protobuf.model import AggregateValue, Enum, Field, Message, ProtoOption, ProtoSchema, ProtoSymbol
 from treaty.formats.protobuf.recursion import find_recursive_messages

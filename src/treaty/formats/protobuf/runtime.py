@@ -6,7 +6,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.json_reader import text_error
+from treaty.formats.json_text import text_error
 from treaty.formats.protobuf.encoding.files import DEFAULT_NAME, serialize_descriptor
 from treaty.formats.protobuf.model import ProtoSchema
 

@@ -11,8 +11,7 @@ from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, VALUE_BYTES
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_pointer import ValuePath, find_positions, format_pointer
-from treaty.formats.json_printer import Json, print_json
-from treaty.formats.json_reader import read_json
+from treaty.formats.json_text import Json, print_json, read_json
 from treaty.formats.protobuf.model import ProtoSchema
 from treaty.formats.protobuf.runtime import create_message, get_first_message
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from treaty.core.policy import LINT, name_of_validator, parse_validator
 from treaty.core.schema import Pairs
-from treaty.formats.plugins import PluginTable, find_places, once_for_a_path
+from treaty.formats.registry import PluginTable, find_places, once_for_a_path
 from treaty.formats.validators.elements import ELEMENT_VALIDATORS
 from treaty.formats.validators.requirements import PLAIN_VALIDATORS
 from treaty.formats.validators.validator import Validator

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from treaty.core.large_texts import refuse_large_size, refuse_large_text
 from treaty.core.refusals import Unavailable
+from treaty.core.schema import refuse_large_size
 from treaty.core.state.codec import dumps
 from treaty.core.state.commit import add_share
 from treaty.core.state.rows import EncodedRow, Row, UnreadableValue
@@ -174,7 +174,7 @@ class Segment:
 
     def _row(self, table: str, number: int) -> Row:
         key, form = self._line(table, number)
-        refuse_large_text(form)
+        refuse_large_size(len(form))
         text = str(form, "utf-8", "surrogatepass")
         row = Row(table, self._decoded(table, number, key_of, key), self._decoded(table, number, value_of, text))
         if isinstance(row.value, Schema) and self._careful:

@@ -26,7 +26,7 @@ from treaty.formats.avro.model import (
     Field,
     NamedType,
 )
-from treaty.formats.json_printer import Json
+from treaty.formats.json_text import Json
 from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField, with_hidden
 from treaty.plan.avro.flat import flatten_schema, put_nulls_first
 from treaty.plan.avro.logical import find_column_logical

@@ -29,7 +29,7 @@ from treaty.formats.avro.model import (
     is_null,
 )
 from treaty.formats.avro.resolution import AvroSide, find_branch, pair_fields
-from treaty.formats.json_printer import Json
+from treaty.formats.json_text import Json
 from treaty.plan.avro.defaults import choose_branch, translate_default
 from treaty.plan.avro.logical import AvroLogicalType, find_logical, unite_logical
 from treaty.plan.avro.union_pairs import NUMBERS, is_ambiguous, list_unions, pair_branches

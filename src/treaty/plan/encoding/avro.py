@@ -18,7 +18,7 @@ from treaty.formats.avro.model import (
     Field,
     is_null,
 )
-from treaty.formats.json_printer import Json, print_json
+from treaty.formats.json_text import Json, print_json
 from treaty.plan.avro.columns import PLAIN, ddl
 from treaty.plan.avro.logical import INSTANTS, WALLS, find_logical
 from treaty.plan.ddl import parse_type, quote_name

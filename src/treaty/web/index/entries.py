@@ -5,8 +5,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from treaty.core.handlers.drafts.schemas import resolve_schema
-from treaty.core.large_texts import LargeTextError
-from treaty.core.schema import Metadata
+from treaty.core.schema import LargeTextError, Metadata
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.values import Schema
 from treaty.core.state.view import View

@@ -226,7 +226,7 @@ def read(
             return answer
     assert isinstance(parsed, ParsedSchema)
     assert isinstance(normal, ParsedSchema)
-    invalid = _check_imports(draft, bound, engine) if strict else None
+    invalid = _check_imports(draft, bound, engine) if strict and draft.imports else None
     if invalid is not None:
         return invalid
     canonical = sent if parsed.canonical == draft.text else ResolvedSchema(draft.format, parsed.canonical, bound)

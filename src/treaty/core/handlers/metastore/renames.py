@@ -25,9 +25,9 @@ from treaty.core.handlers.metastore.names import (
 )
 from treaty.core.handlers.metastore.places.topics import expired_rows, topic_of, topic_with
 from treaty.core.handlers.metastore.replacement import of_bad_rows
-from treaty.core.large_texts import refuse_large_size
 from treaty.core.messages.metastore import ChangeSource, SourceStored
 from treaty.core.refusals import InvalidSource, SourceUsed, TooLarge
+from treaty.core.schema import refuse_large_size
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import FormerDefinition, Incarnation, QueryPlan, Source, SourceColumn
 from treaty.core.state.metastore.indexes import SOURCE_BY_FORMER_READ, SOURCE_BY_ORIGIN, SOURCE_BY_READ

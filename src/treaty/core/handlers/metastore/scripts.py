@@ -17,7 +17,6 @@ from treaty.core.handlers import queries as schema_queries
 from treaty.core.handlers.metastore import changes, creation, drops, restoration, types
 from treaty.core.handlers.metastore import queries as source_queries
 from treaty.core.handlers.metastore.names import source_key
-from treaty.core.large_texts import refuse_large_size
 from treaty.core.messages import metastore as m
 from treaty.core.messages.names import GetPin
 from treaty.core.messages.scripts import (
@@ -32,6 +31,7 @@ from treaty.core.messages.scripts import (
 from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, InvalidSource, NotFound, NotLatest, Refusal, TooLarge
 from treaty.core.requests import GetSchema, GetVersion, UsesOf
+from treaty.core.schema import refuse_large_size
 from treaty.core.schema_engine import Question, SchemaEngine
 from treaty.core.sources import Source
 from treaty.core.state.metastore.indexes import parts_of

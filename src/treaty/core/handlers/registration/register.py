@@ -7,11 +7,11 @@ The order in which things are asked is what clients can observe: rules and names
 from dataclasses import replace
 from functools import partial
 
-from treaty.core.answers import CompatibilityResult, RegisteredVersion
+from treaty.core.answers import RegisteredVersion
 from treaty.core.command import Command, Decision
-from treaty.core.finding import Finding, format_list
+from treaty.core.finding import Finding
 from treaty.core.handlers.association_queries import refuse_strong_targets
-from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
+from treaty.core.handlers.compatibility import CompatibilityRequirements, refuse_incompatible
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
 from treaty.core.handlers.drafts.names import (
     NewNames,
@@ -54,13 +54,28 @@ from treaty.core.handlers.schemaver.label_order import check_order, is_same_labe
 from treaty.core.handlers.schemaver.label_policy import check_label
 from treaty.core.handlers.schemaver.labels import live_labels
 from treaty.core.handlers.validators import inspect, refuse_faults
-from treaty.core.handlers.versions import StoredVersion, as_sent, describe_version, no_subject, version_with_number
+from treaty.core.handlers.versions import (
+    StoredVersion,
+    as_sent,
+    describe_version,
+    has_other_formats,
+    latest_version,
+    no_subject,
+    version_with_number,
+)
 from treaty.core.iglu_key import SchemaVer
-from treaty.core.limits import ERROR_CHARACTERS
+from treaty.core.messages.groups import ANY_FORMAT, AVRO_1124, FORMAT, SCHEMA_REPO, TEXT_FORMAT
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import Subject
-from treaty.core.policy import NONE
-from treaty.core.refusals import Incompatible, InvalidSchema, LabelRefused, Reason
+from treaty.core.refusals import (
+    FormatNotAllowed,
+    Incompatible,
+    InvalidSchema,
+    LabelRefused,
+    NotPermitted,
+    Reason,
+    Refusal,
+)
 from treaty.core.requests import Register, Visible
 from treaty.core.schema import Draft, Extras
 from treaty.core.schema_engine import InvalidText, SchemaEngine
@@ -125,7 +140,7 @@ def admit_draft(
     other = type_not_allowed(request.subject, case.rules, new.type_name)
     if other is not None:
         raise other
-    if not case.importing:
+    if new.used and not case.importing:
         refuse_strong_targets(view, request.subject, new.used)
         refuse_private_targets(view, case, new.used)
     completed = new if case.importing else complete(new, inherited, case.config)
@@ -165,8 +180,9 @@ def admit_draft(
 
 def refuse_unfit(view: View, case: RegistrationState, new: ParsedDraft, engine: SchemaEngine) -> None:
     """Raise the refusal of a validator, or of a version that the policy in force compares with."""
-    refuse_faults(case.request.subject, new, inspect(view, engine, case.request.subject, new, case.policy))
-    _refuse_incompatible(view, case, new, engine)
+    subject = case.request.subject
+    refuse_faults(subject, new, inspect(view, engine, subject, new, case.policy))
+    refuse_incompatible(view, engine, new, subject, CompatibilityRequirements(case.policy, case.config))
 
 
 def _check_order(view: View, case: RegistrationState, label: SchemaVer, *, published: bool) -> tuple[Finding, ...]:
@@ -325,43 +341,47 @@ def read_new(
     return new
 
 
-def _describe_incompatible(case: RegistrationState, checked: CompatibilityResult) -> str:
-    """Return for people what the first finding is, and how many there are; dialects have texts of their own."""
-    subject = case.request.subject
-    if not checked.findings:
-        return f"the schema is incompatible with {subject}: {format_list(checked.messages)[:ERROR_CHARACTERS]}"
-    policy, first = case.policy, checked.findings[0]
-    reader, writer = ("reading", "writing")
-    if policy.forward == NONE:
-        reader, writer = ("new", "old")
-    elif policy.backward == NONE:
-        reader, writer = ("old", "new")
-    where = f" at {first.path}" if first.path else ""
-    remedy = f"; allowed: {first.remedy}" if first.remedy else ""
-    more = len(checked.findings) - 1
-    more_findings = f"; and {more} more finding{'s' if more > 1 else ''}" if more else ""
-    message = f"{first.message(reader=reader, writer=writer)}{where}{remedy}"[:ERROR_CHARACTERS]
-    return f"the schema is incompatible with {subject}: {first.rule}: {message}{more_findings}"
+# -------------------------------------------------------------------------------------------------- texts of any format
 
 
-def _refuse_incompatible(view: View, case: RegistrationState, new: ParsedDraft, engine: SchemaEngine) -> None:
-    verdict = check_compatibility(
-        view, engine, new, case.request.subject, bar=CompatibilityRequirements(case.policy, case.config)
-    )
-    if verdict.compatible:
-        return
-    subject = case.request.subject
-    first = verdict.findings[0] if verdict.findings else None
-    raise Incompatible(
-        Reason(
-            first.rule if first else "INCOMPATIBLE",
-            _describe_incompatible(case, verdict),
-            path=first.path if first else "",
-            old=first.writer if first else "",
-            new=first.reader if first else "",
-            allowed=first.remedy if first else "",
-            subject=str(subject),
-            details=verdict.messages,
-        ),
-        verdict.findings,
-    )
+EITHER = ("AVRO", TEXT_FORMAT)
+"""What a text is where its subject takes every format: the first of these that it can be."""
+
+
+def register_any(view: View, command: Command[Register], engine: SchemaEngine) -> Decision[RegisteredVersion]:
+    """Decide a registration; a draft of `ANY_FORMAT` is of the first format that it can be read in and its subject takes.
+
+    Raises the refusal of Avro where the subject takes no opaque text.
+    """
+    request = command.request
+    if request.draft.format != ANY_FORMAT:
+        return register(view, command, engine)
+    first: Refusal | None = None
+    for format_ in _formats(view, request):
+        attempt = replace(request, draft=replace(request.draft, format=format_))
+        try:
+            return register(view, replace(command, request=attempt), engine)
+        except InvalidSchema as error:
+            first = first or error
+        except (FormatNotAllowed, NotPermitted) as refused:
+            if first is None or refused.reason.rule == "MODE":
+                raise
+            break
+    assert first is not None, "there is a format"
+    raise first
+
+
+def _formats(view: View, request: Register) -> tuple[str, ...]:
+    """Return the formats that a text may be of, in the order in which they are tried.
+
+    That is the one which the subject names, or the only one that versions of a subject of another dialect ever had.
+    """
+    row = view.get(SUBJECT, request.subject)
+    home = row or request.create_with
+    named = dict(home.properties).get(FORMAT)
+    if named is not None:
+        return EITHER if named == ANY_FORMAT else (named,)
+    latest = None if home.origin in {SCHEMA_REPO, AVRO_1124} else latest_version(view, request.subject)
+    if latest is None or has_other_formats(view, request.subject, latest[1].format):
+        return EITHER
+    return (latest[1].format,)

@@ -137,13 +137,13 @@ def refuse_far_time(case: RegistrationState, command: Command[Register]) -> None
 def refuse_by_mode(case: RegistrationState) -> None:
     """Raise `NotPermitted` where the mode in force forbids this registration."""
     subject, mode = case.request.subject, case.mode
-    words = f"Subject {subject} in context {subject.context} is"
     if mode.startswith("READONLY"):
-        text, allowed = f"{words} in read-only mode", "set the mode to READWRITE first"
+        standing, allowed = "in read-only mode", "set the mode to READWRITE first"
     elif case.request.schema_id >= 0 and not case.importing:
-        text, allowed = f"{words} not in import mode", "leave the id out, or set the mode to IMPORT first"
+        standing, allowed = "not in import mode", "leave the id out, or set the mode to IMPORT first"
     elif case.request.schema_id < 0 and case.importing:
-        text, allowed = f"{words} not in read-write mode", "give the id, or set the mode to READWRITE first"
+        standing, allowed = "not in read-write mode", "give the id, or set the mode to READWRITE first"
     else:
         return
+    text = f"Subject {subject} in context {subject.context} is {standing}"
     raise NotPermitted.of("MODE", text, subject=str(subject), old=mode, allowed=allowed)

@@ -20,7 +20,7 @@ from treaty.formats.avro.model import (
     ResolvedType,
 )
 from treaty.formats.avro.normal_form import get_logical_type
-from treaty.formats.json_reader import text_error
+from treaty.formats.json_text import text_error
 
 PLAIN: Mapping[str, str] = {
     "null": "null",

@@ -20,7 +20,7 @@ from treaty.formats.avro.model import (
     ResolvedType,
 )
 from treaty.formats.avro.normal_form import get_logical_type
-from treaty.formats.json_printer import Json, print_json
+from treaty.formats.json_text import Json, print_json
 from treaty.formats.seeded_random import SeededRandom
 
 Heights = Mapping[str, int]

@@ -19,8 +19,7 @@ from treaty.formats.avro.model import (
 )
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_pointer import ValuePath, find_positions, format_pointer
-from treaty.formats.json_printer import Json, print_json
-from treaty.formats.json_reader import read_json
+from treaty.formats.json_text import Json, print_json, read_json
 
 VALUE_RULES: Mapping[str, str] = {
     "VALUE_TYPE_MISMATCH": "A value has the JSON type that stands for its Avro type.",

@@ -20,7 +20,7 @@ from treaty.formats.avro.model import (
 )
 from treaty.formats.avro.normal_form import LOGICAL, get_logical_type
 from treaty.formats.json_pointer import ValuePath
-from treaty.formats.json_printer import print_json
+from treaty.formats.json_text import print_json
 
 WORDS = (
     "type",

@@ -6,7 +6,7 @@ from decimal import Decimal as Exact
 from treaty.core.limits import COLUMN_DEPTH, COLUMN_RECURSION, COLUMNS, DECIMAL_DIGITS
 from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.json_reader import text_error
+from treaty.formats.json_text import text_error
 from treaty.formats.jsonschema.constraints import KINDS, MergedConstraints, kind_of, merge_constraints
 from treaty.formats.jsonschema.logical_types import read_connect_decimal
 from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode

@@ -12,7 +12,7 @@ from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, REGEXES, VALUE_BYTES, VALUE_COMPARISONS, VALUE_STEPS
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_pointer import escape_step, find_positions
-from treaty.formats.json_reader import read_exact_json
+from treaty.formats.json_text import read_exact_json
 from treaty.formats.jsonschema.bundle import list_nodes, split_texts
 from treaty.formats.jsonschema.data.cost import count_steps, count_values, measure_weight
 from treaty.formats.jsonschema.data.error_bounds import (
