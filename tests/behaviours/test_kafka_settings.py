@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from confluent_kafka import KafkaError
 
 from treaty.client.kafka.cluster_settings import parse_cluster
-from treaty.core.kafka import KafkaCluster, KafkaSettingsError
+from treaty.core.kafka import KafkaCluster, KafkaSettingsError, is_retriable
 from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES, SNAPSHOT_CHUNK_BYTES
 from treaty.log.kafka.broker.library import MESSAGE_BYTES
 from treaty.log.kafka.broker.topic_config import (
@@ -109,3 +110,24 @@ def test_a_topic_of_the_other_layout_is_to_be_opened_by_it_and_left_as_it_is(ask
     assert f"change nothing and write kafka://h:1/t?writers={made}\nif it is not, mend it" in said
     brokers_own = {**new_topic_settings(made, 3), "max.message.bytes": "1048588"}
     assert "change nothing" not in describe_wrong_settings("t", "h:1", brokers_own, asked, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "helps"),
+    [
+        ("NOT_LEADER_FOR_PARTITION", True),
+        ("LEADER_NOT_AVAILABLE", True),
+        ("FENCED_LEADER_EPOCH", True),
+        ("OFFSET_NOT_AVAILABLE", True),
+        ("NOT_CONTROLLER", True),
+        ("REQUEST_TIMED_OUT", True),
+        ("TOPIC_AUTHORIZATION_FAILED", False),
+        ("MSG_SIZE_TOO_LARGE", False),
+        ("INVALID_CONFIG", False),
+    ],
+)
+def test_an_error_that_a_change_of_leaders_brings_is_asked_again(name: str, helps: bool) -> None:  # noqa: FBT001
+    """Kafka's protocol calls these retriable; of errors of consumers the library itself never says so."""
+    error = KafkaError(getattr(KafkaError, name))
+    assert not error.retriable()
+    assert is_retriable(error) is helps

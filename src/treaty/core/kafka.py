@@ -104,6 +104,35 @@ DENIED = frozenset({"_AUTHENTICATION", "SASL_AUTHENTICATION_FAILED", "_SSL", "UN
 """Errors of failed authentication, by the broker or by the client."""
 GONE = frozenset({"UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"})
 """Errors of a missing topic or partition."""
+PASSING = frozenset(
+    [
+        "BROKER_NOT_AVAILABLE",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "COORDINATOR_NOT_AVAILABLE",
+        "FENCED_LEADER_EPOCH",
+        "KAFKA_STORAGE_ERROR",
+        "LEADER_NOT_AVAILABLE",
+        "NETWORK_EXCEPTION",
+        "NOT_CONTROLLER",
+        "NOT_COORDINATOR",
+        "NOT_ENOUGH_REPLICAS",
+        "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+        "NOT_LEADER_FOR_PARTITION",
+        "OFFSET_NOT_AVAILABLE",
+        "PREFERRED_LEADER_NOT_AVAILABLE",
+        "REPLICA_NOT_AVAILABLE",
+        "REQUEST_TIMED_OUT",
+        "THROTTLING_QUOTA_EXCEEDED",
+        "UNKNOWN_LEADER_EPOCH",
+    ]
+)
+"""Errors of a broker that a retry may help, as Kafka's protocol says (error codes, column "retriable"): the library says so of
+errors of producers alone."""
+
+
+def is_retriable(error: Any) -> bool:
+    """Say whether a retry may help against an error of the library."""
+    return bool(error.retriable()) or error.name() in PASSING
 
 
 class LastBrokerError:
@@ -139,4 +168,4 @@ def describe_error(error: Any, servers: str, heard: LastBrokerError | None, opti
             return f"no Kafka broker answers at {servers}: {words}{more}; check that it runs", True
         case "_INVALID_ARG":
             return f"the Kafka client cannot be configured: {words}; see {option}", False
-    return f"Kafka at {servers}: {words}{more}", bool(error.retriable())
+    return f"Kafka at {servers}: {words}{more}", is_retriable(error)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from treaty.core.kafka import LastBrokerError
+from treaty.core.kafka import LastBrokerError, is_retriable
 from treaty.core.schema import Pairs
 from treaty.log.concurrency import SerialExecutor
 from treaty.log.kafka.broker.election import GroupElection, ObserverElection, TakeoverElection
@@ -65,7 +65,7 @@ class PartitionAdmin:
                 if error.args[0].code() in UNKNOWN_TOPIC_CODES and not refreshed:
                     refreshed = True
                     self._refresh_topic()
-                elif not error.args[0].retriable() or time.monotonic() > limit:
+                elif not is_retriable(error.args[0]) or time.monotonic() > limit:
                     self._consumer.poll(0)  # the library tells from here only what it has heard
                     raise make_unavailable_error(error.args[0], self._where, self._heard) from error
                 time.sleep(PAUSE_SECONDS)
