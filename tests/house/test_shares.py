@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shares import ALWAYS, FILE_SHARES, SHARES
+from tests.shares import ALWAYS, FILE_SHARES, SHARES, WHOLE_IN_SOAK
 from tests.slow import SLOW
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +28,13 @@ def texts() -> dict[str, list[str]]:
 @pytest.mark.parametrize("name", [*SHARES, *sorted(ALWAYS)])
 def test_a_test_with_a_share_is_there(name: str) -> None:
     assert is_there(name)
+
+
+@pytest.mark.parametrize("name", WHOLE_IN_SOAK)
+def test_a_test_of_the_soak_alone_is_there_and_a_run_has_one_that_walks_its_path(name: str) -> None:
+    assert is_there(name)
+    assert is_there(WHOLE_IN_SOAK[name])
+    assert WHOLE_IN_SOAK[name] not in WHOLE_IN_SOAK
 
 
 def test_files_with_a_share_are_there() -> None:
