@@ -148,7 +148,7 @@ class CommandForwarder:
         hops = 0
         while True:
             try:
-                reply = await self._asked(command, address, batcher)
+                reply = await self._ask(command, address, batcher)
             except Exception as fault:  # a fault must not leave the command waiting for nobody
                 log.exception("a command could not be forwarded to %s", address)
                 command.fail(fault)
@@ -171,7 +171,7 @@ class CommandForwarder:
         command.forward_attempts = min(command.forward_attempts + 1, 10)
         self._queue.requeue_last(command)
 
-    async def _asked(self, command: QueuedCommand, address: str, batcher: PeerBatcher) -> ForwardReply | None:
+    async def _ask(self, command: QueuedCommand, address: str, batcher: PeerBatcher) -> ForwardReply | None:
         """Send one request to a node; return None without an answer."""
         loop, position = asyncio.get_running_loop(), self._follower.position
         left = min(command.deadline - loop.time(), LONGEST_SECONDS)

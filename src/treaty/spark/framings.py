@@ -62,7 +62,7 @@ def unpack(plan: DecodePlan, value: Column) -> Column:
     """What is for the column `UNPACKED`: only packed frames go through Python."""
     heads = [bytes.fromhex(head) for head, _ in plan.framing.codecs]
 
-    def unpacked(frames: pa.Array) -> pa.Array:
+    def unpack_all(frames: pa.Array) -> pa.Array:
         unpack_frame = make_plan_unpacker(plan)
         results = [unpack_frame(frame) for frame in frames.to_pylist()]
         payloads, whys = [payload for payload, _ in results], [why for _, why in results]
@@ -70,7 +70,7 @@ def unpack(plan: DecodePlan, value: Column) -> Column:
             [pa.array(payloads, pa.binary()), pa.array(whys, pa.string())], ["payload", "said"]
         )
 
-    udf = arrow_udf(unpacked, "payload BINARY, said STRING")  # type: ignore[call-overload]  # its stubs ask for a kind of function that it finds out
+    udf = arrow_udf(unpack_all, "payload BINARY, said STRING")  # type: ignore[call-overload]  # its stubs ask for a kind of function that it finds out
     unpacked_column: Column = udf(F.when(F.substring(value, 1, HEAD).isin(heads), value))
     return unpacked_column
 

@@ -70,7 +70,7 @@ class _Expansion:
             raise ColumnTypeError("TYPE_SIZE", message, hint="a smaller type")
         match kind:
             case UserType():
-                return self._named(kind, depth)
+                return self._expand_name(kind, depth)
             case SqlArray(element):
                 return SqlArray(self.expand(element, depth + 1))
             case SqlMap(key, value):
@@ -84,7 +84,7 @@ class _Expansion:
                 )
         return kind
 
-    def _named(self, named: UserType, depth: int) -> SqlType:
+    def _expand_name(self, named: UserType, depth: int) -> SqlType:
         if named.key in self._open:
             way = " uses ".join([*self._open, named.key])
             raise ColumnTypeError(

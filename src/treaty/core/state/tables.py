@@ -124,9 +124,9 @@ class DictTables:
     def rows(self) -> Iterator[EncodedRow]:
         """Yield all rows as stored in the log, in no order."""
         for store in (self._tables, self._unreadable):
-            yield from chain.from_iterable(self._encoded(table, rows) for table, rows in store.items())
+            yield from chain.from_iterable(self._encode_rows(table, rows) for table, rows in store.items())
 
-    def _encoded(self, table: str, rows: Mapping[Key, Any]) -> Iterator[EncodedRow]:
+    def _encode_rows(self, table: str, rows: Mapping[Key, Any]) -> Iterator[EncodedRow]:
         for key, value in rows.items():
             text = self._texts.get((table, key)) if self._texts else None
             yield encode_row(Row(table, key, value)) if text is None else EncodedRow(table, key_text(key), text)

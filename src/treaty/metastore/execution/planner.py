@@ -72,19 +72,21 @@ def _create_of(statement: OnceStatement, source: Source | None) -> CreateSourceS
     assert source is not None, "who has no source has a CREATE"
     is_table = source.kind == TABLE_KIND
     key = tuple(
-        HeadColumn(one.name, parse_column_type(one.type), "key", nullable=one.nullable)
-        for one in source.columns
-        if one.role == "key" and is_table
+        HeadColumn(column.name, parse_column_type(column.type), "key", nullable=column.nullable)
+        for column in source.columns
+        if column.role == "key" and is_table
     )
     unbounded = (("ALLOW_UNBOUNDED_STATE", "true"),)  # it ends with the rows that are there
     return CreateSourceStatement(source.kind, source.name, key, unbounded, statement.body)
 
 
 def _once_request(source: Source, text: str, planned: PlannedQuery) -> CreateSource:
-    roles = {key_of_name(one.name): one.role for one in source.columns}
+    roles = {key_of_name(column.name): column.role for column in source.columns}
     columns = tuple(
-        SourceColumn(one.name, print_column_type(one.type), one.nullable, roles.get(key_of_name(one.name), "value"))
-        for one in planned.columns
+        SourceColumn(
+            column.name, print_column_type(column.type), column.nullable, roles.get(key_of_name(column.name), "value")
+        )
+        for column in planned.columns
     )
     definition = SourceDefinition(
         source.name, source.kind, text, columns, source.key, source.value, source.connector, source.cluster, source.place, query=planned.plan
@@ -100,13 +102,13 @@ def _in_statement(
     lines, before = text.count("\n", 0, offset), offset - (text.rfind("\n", 0, offset) + 1)
     return [
         replace(
-            one,
-            start=one.start + offset,
-            end=one.end + offset,
-            line=one.line + lines,
-            column=one.column + (before if one.line == 1 else 0),
+            diagnostic,
+            start=diagnostic.start + offset,
+            end=diagnostic.end + offset,
+            line=diagnostic.line + lines,
+            column=diagnostic.column + (before if diagnostic.line == 1 else 0),
         )
-        for one in diagnostics
+        for diagnostic in diagnostics
     ]
 
 

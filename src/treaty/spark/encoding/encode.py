@@ -159,11 +159,11 @@ def _frame_payload(plan: EncodePlan, payload: Column) -> Column:
 def _pack_payload(plan: EncodePlan, payload: Column) -> Column:
     """The payload as the plan's codec packs it."""
 
-    def packed(payloads: pa.Array) -> pa.Array:
+    def pack_all(payloads: pa.Array) -> pa.Array:
         pack = find_packer(plan.codec, plan.properties)
         return pa.array([None if one is None else pack(one) for one in payloads.to_pylist()], pa.binary())
 
-    return make_worker_function(packed, "BINARY")(payload)
+    return make_worker_function(pack_all, "BINARY")(payload)
 
 
 def _read_source(frame: DataFrame, columns: Sequence[str] | str) -> StructType:

@@ -83,7 +83,7 @@ def merge_changes(
     graves = tombstone_table(into.table)
     state_columns = StructType([one for one in columns.schema.fields if one.name in {*into.key, *into.at}])
 
-    def tried() -> None:
+    def fit_tables() -> None:
         target = tables.fit_table(spark, columns.schema, into.table, evolution, docs)
         if tables.schema(spark, into.table) is None:
             tables.create(spark, into.table, add_comments(target, docs))
@@ -92,7 +92,7 @@ def merge_changes(
         else:
             tables.fit_table(spark, state_columns, graves)
 
-    tables.with_retries(tried)
+    tables.with_retries(fit_tables)
     # Computed once, and cut off from where it comes from: Iceberg's MERGE takes no source that reads its own table.
     newest = _select_newest(changes, into).localCheckpoint()
     tables.with_retries(lambda: _write_tombstones(newest, into, WriteId(f"{batch.writer}/deleted", batch.number)))

@@ -69,11 +69,11 @@ def append(frame: DataFrame, table: LakeTable, batch: WriteId, evolution: str = 
     for types that no table can be brought to without being written again, and where something is new and `evolution` is ``fail``.
     """
 
-    def tried() -> None:
+    def append_fitted() -> None:
         target = fit_table(frame.sparkSession, frame.schema, table, evolution, docs)
         TABLE_FORMATS[table.format].append(project_rows(frame, target), table, batch)
 
-    with_retries(tried)
+    with_retries(append_fitted)
 
 
 def fit_table(

@@ -51,7 +51,7 @@ class RouteRunner:
         counts = self._write(frame, number, plan, "good")
         late = self.plan_store.own(number, LATE, self.route.topic)
         if late is None and sum_counts(counts).unknown and not self.plan_store.is_settled(number, self.route.topic):
-            late = self._extended(frame, number, plan)
+            late = self._extend(frame, number, plan)
         if late is not None:
             more = self._write(self._of(frame, plan, late), number, late, "late")
             counts = add_counts(counts, more, {(NO_SCHEMA_ID, "UNKNOWN_ID"): -sum_counts(more).rows})
@@ -99,7 +99,7 @@ class RouteRunner:
             evolve_ahead(rows, pipeline.good_table, pipeline.evolution, plan.docs)
         self.shaped = plan
 
-    def _extended(self, frame: DataFrame, number: int, plan: DecodePlan) -> DecodePlan | None:
+    def _extend(self, frame: DataFrame, number: int, plan: DecodePlan) -> DecodePlan | None:
         """The plan with the ids that this batch brought, stored; None where the registry knows none of them, which is stored too.
 
         Else a batch that runs again could find rows good after it has written them as bad.

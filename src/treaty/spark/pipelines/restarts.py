@@ -95,7 +95,7 @@ class PipelineQuery(StreamingQuery):
     def _supervise(self) -> None:
         """Wait for the end, and start again where it is the fault."""
         try:
-            while self._failed() and self._restart():
+            while self._has_failed() and self._restart():
                 pass
         except Exception as failure:  # noqa: BLE001 (whoever waits for the query gets it)
             self._failure = failure
@@ -103,7 +103,7 @@ class PipelineQuery(StreamingQuery):
             self._close()
             self._ended.set()
 
-    def _failed(self) -> bool:
+    def _has_failed(self) -> bool:
         """Wait for the end of this start; return whether it failed, and keep that."""
         try:
             super().awaitTermination()

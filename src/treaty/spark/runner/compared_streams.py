@@ -89,18 +89,18 @@ class ComparedStreams:
 
     def write_batches(self) -> int:
         """Write the rows of all streams as batches in the order in which they came, and return their number."""
-        streams = {name: one for name, one in self.recorded.items() if one.source.kind == STREAM}
+        streams = {name: recorded for name, recorded in self.recorded.items() if recorded.source.kind == STREAM}
         times: set[int] = set()
-        for one in streams.values():
-            if one.source.connector != "kafka":
-                times.update(row[0] for row in one.rows.select(ARRIVED).distinct().collect())
+        for recorded in streams.values():
+            if recorded.source.connector != "kafka":
+                times.update(row[0] for row in recorded.rows.select(ARRIVED).distinct().collect())
         cuts = cut_times(sorted(times), COMPARE_BATCHES)
-        has_topics = any(one.source.connector == "kafka" for one in streams.values())
+        has_topics = any(recorded.source.connector == "kafka" for recorded in streams.values())
         number = COMPARE_BATCHES if has_topics else len(cuts) + 1
-        for name, one in streams.items():
-            own = range(1, COMPARE_BATCHES) if one.source.connector == "kafka" else cuts
+        for name, recorded in streams.items():
+            own = range(1, COMPARE_BATCHES) if recorded.source.connector == "kafka" else cuts
             batch = sum(((F.col(ARRIVED) >= cut).cast("int") for cut in own), F.lit(0))
-            numbered = one.rows.withColumn(BATCH, batch)
+            numbered = recorded.rows.withColumn(BATCH, batch)
             for place in range(number):
                 rows = numbered.where(F.col(BATCH) == place).drop(BATCH, ARRIVED).coalesce(1)
                 ordered = rows.sortWithinPartitions(ORDER) if ORDER in rows.columns else rows
@@ -149,21 +149,21 @@ class ComparedStreams:
 
     def _open(self, name: str, words: Sequence[str]) -> DataFrame:
         """The batches of a stream with its watermark and its DEDUPLICATE, or the rows of a table."""
-        one = self.recorded[name]
-        if one.source.kind != STREAM:
-            return one.select(words)
-        reader = self.session.readStream.schema(one.rows.drop(ARRIVED).schema).option("maxFilesPerTrigger", 1)
-        named = {*words, *list_words(watermark := dict(one.source.properties).get("WATERMARK", ""))}
-        names = list_deduplicated(one.source)
+        recorded = self.recorded[name]
+        if recorded.source.kind != STREAM:
+            return recorded.select(words)
+        reader = self.session.readStream.schema(recorded.rows.drop(ARRIVED).schema).option("maxFilesPerTrigger", 1)
+        named = {*words, *list_words(watermark := dict(recorded.source.properties).get("WATERMARK", ""))}
+        names = list_deduplicated(recorded.source)
         files = reader.option("recursiveFileLookup", "true").parquet(str(self._place(name)))
-        frame = one.select([*named, *map(lower_name, names)], files)
+        frame = recorded.select([*named, *map(lower_name, names)], files)
         if watermark:
             frame = frame.withWatermark(*split_watermark(watermark))
         return frame.dropDuplicatesWithinWatermark(names) if names else frame
 
 
-def cut_times(times: Sequence[int], most: int) -> list[int]:
-    """Return the times at which the second and each later batch begins, of `most` batches at most; `times` are sorted, each is there once."""
-    if len(times) <= most:
+def cut_times(times: Sequence[int], limit: int) -> list[int]:
+    """Return the times at which the second and each later batch begins, of `limit` batches at most; `times` are sorted, each is there once."""
+    if len(times) <= limit:
         return [*times[1:]]
-    return [times[len(times) * number // most] for number in range(1, most)]
+    return [times[len(times) * number // limit] for number in range(1, limit)]

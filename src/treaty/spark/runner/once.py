@@ -61,10 +61,10 @@ class OnceRunner:
 
         A name that no query has, and one of a paused query, is reported as an error.
         """
-        wanted = {name.lower(): name for name in names}
+        missing = {name.lower(): name for name in names}
         fine = True
         for source in order_queries(list_queries(self.registry)):
-            is_named = wanted.pop(source.name.lower(), None) is not None
+            is_named = missing.pop(source.name.lower(), None) is not None
             if names and not is_named:
                 continue
             if source.desired != RUNNING:
@@ -75,11 +75,11 @@ class OnceRunner:
             report = self._run_query(source)
             on_report(report)
             fine = fine and not report.error
-        for name in wanted.values():
+        for name in missing.values():
             on_report(QueryReport(name, error="there is no query of this name: SHOW QUERIES lists them"))
         if not names:
             self._sweep()
-        return fine and not wanted
+        return fine and not missing
 
     def _sweep(self) -> None:
         """Remove what no source needs; what can't be removed is noted, and the next run looks again."""
@@ -88,8 +88,8 @@ class OnceRunner:
         except (*SPARK_ERRORS, OSError) as error:
             self.on_note(FILES, f"they could not be looked at: {describe_error(error)}")
             return
-        for one in swept.removed:
-            self.on_removed(one)
+        for record in swept.removed:
+            self.on_removed(record)
         for text in swept.errors:
             self.on_note(FILES, text)
 
@@ -136,12 +136,12 @@ def list_queries(registry: Registry) -> list[Source]:
 
 def order_queries(queries: list[Source]) -> Iterator[Source]:
     """List queries so that each comes after those whose results it reads; there are no cycles."""
-    waiting = {one.name.lower(): one for one in queries}
+    waiting = {source.name.lower(): source for source in queries}
     while waiting:
         ready = [
             name
-            for name, one in waiting.items()
-            if one.query is None or not any(read.source.lower() in waiting for read in one.query.plan.reads)
+            for name, source in waiting.items()
+            if source.query is None or not any(read.source.lower() in waiting for read in source.query.plan.reads)
         ]
         for name in ready or [*waiting]:
             yield waiting.pop(name)

@@ -148,13 +148,13 @@ def _list_names(plans: Sequence[QueryPlan]) -> dict[str, None]:
 
 def _refuse_sources(sources: Sequence[Source], compared: ComparedRange, *, has_root: bool) -> None:
     """Raise `Invalid` for a source that is not to be reached from here, or not in this range."""
-    for one in sources:
-        if one.connector != "kafka" and not has_root:
+    for source in sources:
+        if source.connector != "kafka" and not has_root:
             raise Invalid.of(
-                "COMPARE_ELSEWHERE", f"{one.name} is at {one.place}, below a root that is not known here", path="/sql", new=one.name,
+                "COMPARE_ELSEWHERE", f"{source.name} is at {source.place}, below a root that is not known here", path="/sql", new=source.name,
                 allowed="--files ROOT, with the root of the folders that PATH names",
             )  # fmt: skip
-        refuse_start(one, compared.start)
+        refuse_start(source, compared.start)
 
 
 def _key_of(kind: str, columns: Source | PlannedSource, plan: QueryPlan) -> tuple[str, ...]:

@@ -103,10 +103,10 @@ def _select_side(
     """The key (or all columns) and the other columns of a frame as two structs, with the side that they are of."""
 
     def pick(columns: Sequence[ComparedColumn]) -> Column:
-        return F.struct(*(_comparable(frame, one, is_new=is_new).alias(one.new) for one in columns))
+        return F.struct(*(_comparable(frame, column, is_new=is_new).alias(column.new) for column in columns))
 
-    others = pick(rest) if rest else F.struct(F.lit(0).alias(NOTHING))
-    return frame.select(pick(identity).alias(ROW), others.alias(REST), F.lit(is_new).alias(SIDE))
+    rest_cells = pick(rest) if rest else F.struct(F.lit(0).alias(NOTHING))
+    return frame.select(pick(identity).alias(ROW), rest_cells.alias(REST), F.lit(is_new).alias(SIDE))
 
 
 def _comparable(frame: DataFrame, column: ComparedColumn, *, is_new: bool) -> Column:
@@ -217,8 +217,8 @@ def _count(
     numbers = [int(one or 0) for one in row]
     at_fault = [(name, number) for name, number in zip(names, numbers[len(parts) + 1 :], strict=True) if number]
     at_fault.sort(key=lambda one: -one[1])
-    olds, news, equals, *others = numbers[: len(parts)]
-    counts = RowCounts(olds + equal, news + equal, equals + equal, *others)
+    olds, news, equals, *unequal = numbers[: len(parts)]
+    counts = RowCounts(olds + equal, news + equal, equals + equal, *unequal)
     return counts, tuple(at_fault), numbers[len(parts)] if has_key else 0
 
 

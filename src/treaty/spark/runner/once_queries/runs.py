@@ -151,11 +151,11 @@ def _open_rows(
 
 def _with_columns(rows: DataFrame, source: Source, starter: OnceStarter) -> DataFrame:
     """The rows with all columns of the source, in their order; those that the query does not give are null."""
-    given = {lower_name(name): name for name in rows.columns}
+    spellings = {lower_name(name): name for name in rows.columns}
     columns = [
-        F.col(print_name(given[lower_name(one.name)])).alias(one.name)
-        if lower_name(one.name) in given
-        else F.lit(None).cast(one.type).alias(one.name)
-        for one in expand_columns(starter.registry, source)
+        F.col(print_name(spellings[lower_name(column.name)])).alias(column.name)
+        if lower_name(column.name) in spellings
+        else F.lit(None).cast(column.type).alias(column.name)
+        for column in expand_columns(starter.registry, source)
     ]
     return rows.select(*columns, *([ORDER] if ORDER in rows.columns else []))

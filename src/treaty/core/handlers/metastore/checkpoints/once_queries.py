@@ -64,8 +64,8 @@ def _refuse_other_columns(stored: Source, defined: SourceDefinition) -> None:
 
     Comments of fields are no part of a type here.
     """
-    own_columns = {key_of_name(one.name): one for one in stored.columns}
-    names = {key_of_name(one.name) for one in defined.columns}
+    own_columns = {key_of_name(column.name): column for column in stored.columns}
+    names = {key_of_name(column.name) for column in defined.columns}
     for place, column in enumerate(defined.columns):
         own = own_columns.get(key_of_name(column.name))
         query_type, own_type = print_bare_type(column), "" if own is None else print_bare_type(own)
@@ -76,7 +76,7 @@ def _refuse_other_columns(stored: Source, defined: SourceDefinition) -> None:
                 path=f"/definition/columns/{place}",
                 old="" if own is None else f"{own.name} {own_type}",
                 new=f"{column.name} {query_type}",
-                allowed=f"columns of {stored.name}: {', '.join(one.name for one in stored.columns)[:1000]}" if own is None else
+                allowed=f"columns of {stored.name}: {', '.join(column.name for column in stored.columns)[:1000]}" if own is None else
                 _describe_type_remedy(column, own),
             )  # fmt: skip
     for own in stored.columns:
@@ -101,7 +101,7 @@ def _describe_type_remedy(column: SourceColumn, own: SourceColumn) -> str:
 
 def _list_recent(stored: Source, time: int) -> tuple[OnceQuery, ...]:
     """Return those of the queries that were asked for within DROP_GRACE. Raises `TooLarge` where that are too many."""
-    recent = tuple(one for one in stored.once if one.time + limits.DROP_GRACE >= time)
+    recent = tuple(query for query in stored.once if query.time + limits.DROP_GRACE >= time)
     if len(recent) >= limits.ONCE_QUERIES:
         days = limits.DROP_GRACE // 86_400_000
         raise TooLarge.of(
