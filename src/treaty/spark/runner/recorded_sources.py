@@ -20,12 +20,11 @@ from treaty.spark.planner.pseudo_columns import list_pseudo_columns, list_words
 from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.kafka_source import PARTITIONS_OF, RecordedOffsets, record_offsets
 from treaty.spark.runner.recorded_tables import read_snapshots, read_version
+from treaty.spark.runner.row_differences import forget_rows
 from treaty.spark.runner.row_order import ORDER
 from treaty.spark.runner.sinks import LAKES
 from treaty.spark.runner.source_frames import BAD, BAD_OF, SourceOpener, count_rows, expand_columns, settle
 
-KEPT_PLAN = "LogicalRDD"
-"""What the plan of rows is called that are kept as they are, row by row: columns of a cache take as much work as decoding them again."""
 ARRIVED = "_treaty_arrived"
 """When a row came: the time of its file in ms, and of a topic the share of its partition, from 0 to `COMPARE_BATCHES` - 1."""
 
@@ -64,9 +63,7 @@ class RecordedSource:
 
     def close(self) -> None:
         """Forget the rows that were kept."""
-        plan = self.rows._jdf.queryExecution().logical()  # noqa: SLF001 (pyspark forgets such rows once nobody names them)
-        if plan.getClass().getSimpleName() == KEPT_PLAN:
-            plan.rdd().unpersist(False)
+        forget_rows(self.rows)
 
 
 @dataclass(frozen=True, slots=True)

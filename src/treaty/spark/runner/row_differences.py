@@ -87,14 +87,26 @@ def compare_frames(old: DataFrame, new: DataFrame, key: Sequence[str], buckets: 
         if unequal is None:
             return FrameDifferences(RowCounts(equal, equal, equal, 0, 0, 0), (), lost, added, (), 0)
         sides = unequal
-    compared = _compare(sides[0].unionByName(sides[1]), [one.new for one in rest], has_key=bool(keys)).persist()
+    joined = _compare(sides[0].unionByName(sides[1]), [one.new for one in rest], has_key=bool(keys))
+    compared = joined.localCheckpoint(eager=False)  # kept by the first job as rows: columns of a cache take more work
     try:
         counts, faults, repeated = _count(compared, [one.new for one in rest], equal, has_key=bool(keys))
         numbers = {ONLY_OLD: counts.only_old, ONLY_NEW: counts.only_new, DIFFERS: counts.differing}
         sample = _sample(compared, [kind for kind in (DIFFERS, ONLY_OLD, ONLY_NEW) if numbers[kind]])
     finally:
-        compared.unpersist()
+        forget_rows(compared)
     return FrameDifferences(counts, faults, lost, added, sample, repeated)
+
+
+KEPT_PLAN = "LogicalRDD"
+"""What the plan of rows is called that are kept as they are, row by row: columns of a cache take as much work as decoding them again."""
+
+
+def forget_rows(rows: DataFrame) -> None:
+    """Let go of rows that were kept by a local checkpoint; others stay as they are."""
+    plan = rows._jdf.queryExecution().logical()  # noqa: SLF001 (pyspark forgets such rows once nobody names them)
+    if plan.getClass().getSimpleName() == KEPT_PLAN:
+        plan.rdd().unpersist(False)
 
 
 def _select_side(
@@ -153,19 +165,17 @@ def leave_equal_buckets(
 
     # Both sides are summed at once, before anything is moved: a step more is planned and compiled for each comparison.
     both = hash_rows(sides[0], 1).union(hash_rows(sides[1], -1)).groupBy(BUCKET)
-    summed = both.agg(*(F.sum(name).alias(name) for name in (OLDS, NEWS, LOW, HIGH)))
-    is_same = (F.col(OLDS) == F.col(NEWS)) & (F.col(LOW) == 0) & (F.col(HIGH) == 0)
-    equal, unequal = summed.agg(
-        F.sum(F.when(is_same, F.col(OLDS))), F.collect_list(F.when(~is_same, F.col(BUCKET)))
-    ).collect()[0]
-    if not unequal:
-        return None, int(equal or 0)
+    summed = both.agg(*(F.sum(name).alias(name) for name in (OLDS, NEWS, LOW, HIGH))).collect()
+    unequal = [row[BUCKET] for row in summed if row[OLDS] != row[NEWS] or row[LOW] or row[HIGH]]
     flags = bytearray(buckets)
     for number in unequal:
         flags[number] = 1
+    equal = sum(row[OLDS] for row in summed if not flags[row[BUCKET]])
+    if not unequal:
+        return None, equal
     place = F.pmod(row_hash, F.lit(buckets)).cast("int") + 1
     is_unequal = F.substring(F.lit(bytes(flags)), place, F.lit(1)) == F.lit(b"\x01")
-    return (sides[0].where(is_unequal), sides[1].where(is_unequal)), int(equal or 0)
+    return (sides[0].where(is_unequal), sides[1].where(is_unequal)), equal
 
 
 def _compare(both: DataFrame, names: Sequence[str], *, has_key: bool) -> DataFrame:
