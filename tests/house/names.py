@@ -252,7 +252,8 @@ def vague_bindings(modules: Iterable[Module]) -> Iterator[str]:
         for node in module.nodes:
             is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             is_long = isinstance(node, SHORT_FORMS) and node.lineno != node.end_lineno
-            if is_function or is_long:
+            is_loop_of_module = isinstance(node, ast.For) and node in module.tree.body
+            if is_function or is_long or is_loop_of_module:
                 for line, name in _list_bindings(node):
                     if name in VAGUE:
                         yield f"{module.path}:{line} {name}"

@@ -63,10 +63,11 @@ def test_an_offender_is_named(rule: rules.Rule, path: str, text: str) -> None:
         ("SIZES = {\n    one: 1\n    for one in range(9)\n}\n", 4),
         ("def f(sizes):\n    return sorted(sizes, key=lambda one: (\n        one.number, one.name\n    ))\n", 3),
         ("SIZES = [\n    [one for one in part]\n    for part, known in pairs(lambda one: one)\n]\n", 4),
+        ("for one in SIZES:\n    add(one)\n", 2),
     ],
-    ids=["list", "dict of a module", "lambda", "outer one"],
+    ids=["list", "dict of a module", "lambda", "outer one", "loop of a module"],
 )
-def test_a_comprehension_or_lambda_of_several_lines_names_what_it_goes_through(text: str, line: int) -> None:
+def test_a_loop_and_a_comprehension_or_lambda_of_several_lines_name_what_they_go_through(text: str, line: int) -> None:
     offender = module("src/treaty/spark/sizes.py", f'"""Sizes."""\n{text}')
     short = module(
         "src/treaty/spark/short.py", '"""Short."""\nSIZES = sorted([one for one in P], key=lambda one: -one)\n'

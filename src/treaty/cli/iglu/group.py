@@ -19,5 +19,5 @@ def command() -> None:
     """
 
 
-for one in (push, pull, publish, lint, keygen, resolve, validate, load):
-    command.add_command(one)
+for subcommand in (push, pull, publish, lint, keygen, resolve, validate, load):
+    command.add_command(subcommand)

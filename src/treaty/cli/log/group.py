@@ -16,5 +16,5 @@ def command() -> None:
     """Inspect, verify, back up, move and repair a log. LOG is a URL as for `treaty serve --log`."""
 
 
-for one in (info, verify, backup, dump, restore_, migrate_, compact, repair_, state):
-    command.add_command(one)
+for subcommand in (info, verify, backup, dump, restore_, migrate_, compact, repair_, state):
+    command.add_command(subcommand)

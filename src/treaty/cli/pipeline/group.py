@@ -13,5 +13,5 @@ def command() -> None:
     """Spark pipelines from Kafka topics into tables, each described by a TOML file (docs/howto/pipelines.md)."""
 
 
-for one in (run, plan, status, replay):
-    command.add_command(one)
+for subcommand in (run, plan, status, replay):
+    command.add_command(subcommand)

@@ -18,8 +18,8 @@ def command() -> None:
     """Show or change the compatibility policy of a group, and keep named policies."""
 
 
-for one in named_policy.COMMANDS:
-    command.add_command(one)
+for subcommand in named_policy.COMMANDS:
+    command.add_command(subcommand)
 
 
 @command.command("get")

@@ -12,5 +12,5 @@ def command() -> None:
     """List the rows that could not be decoded, of sources and of pipelines, and decode them again after a mend."""
 
 
-for each in (list_, replay):
-    command.add_command(each)
+for subcommand in (list_, replay):
+    command.add_command(subcommand)
