@@ -60,6 +60,7 @@ def member() -> Fixed:
         ("PUT", "/schema-repo/s/register", {"content": b"a", "headers": FORM}, 415),
         ("PUT", "/schema-repo/s/register", {"content": b"a", "headers": {"content-type": "text/plain;charset=x"}}, 415),
         ("PUT", "/schema-repo/s/register", {"headers": TEXT}, 400),
+        ("PUT", "/schema-repo/s/register", {"headers": {"content-type": "text/plain;charset=x"}}, 400),
         ("PUT", "/schema-repo/s/register", {"content": b"\xff", "headers": TEXT}, 400),
         ("PUT", "/schema-repo/s/register", {"content": b"a" * (REQUEST_BYTES + 1), "headers": TEXT}, 413),
         ("GET", "/schema-repo/s", {"headers": {"Accept": "image/jpeg"}}, 406),

@@ -48,6 +48,9 @@ class SchemaRepoExchange:
         return dict(reversed(pairs))
 
     def _decode(self, data: bytes) -> str:
+        """Decode a body in the character encoding of its type, which `refuse_other_body` has admitted unless there is no body."""
+        if not data:
+            return ""
         charset = CHARSETS[charset_of(self.http.headers.get("content-type", ""))]
         try:
             return data.decode(charset)
@@ -72,7 +75,10 @@ def charset_of(content_type: str) -> str:
 
 
 def refuse_other_body(http: HttpRequest, media: str) -> None:
-    """Raise `HttpError` 415 for a body of another type than the one wanted; one without a type is read."""
+    """Raise `HttpError` 415 for a body of another media type, or in a character encoding that is none of `CHARSETS`.
+
+    A body without a type is read, and a request without a body may have any type.
+    """
     content_type = http.headers.get("content-type", "")
     if not announced_bytes(http) or not content_type:
         return
