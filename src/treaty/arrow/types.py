@@ -26,7 +26,7 @@ _ARROW: Mapping[str, pa.DataType] = {
 
 
 def _may_be_null(type_: ColumnType, nullable: bool) -> bool:  # noqa: FBT001 - a fact of the column, not a switch
-    """What holds nothing but nulls may be null, whatever was said."""
+    """Whether a field may be null; one of the type ``null`` always may, also where it is declared not nullable."""
     return nullable or type_ == Scalar("null")
 
 
@@ -45,7 +45,7 @@ def _arrow_field(column: Column) -> pa.Field:
 
 
 def arrow_type(type_: ColumnType) -> pa.DataType:
-    """The Arrow type of a column type."""
+    """The Arrow type of a column type, with those inside it; a variant is a string (`_ARROW`)."""
     match type_:
         case Scalar(name):
             return _ARROW[name]

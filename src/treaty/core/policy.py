@@ -110,9 +110,10 @@ def word_of(level: Level) -> str:
 
 
 def in_words(level: Level) -> str:
-    """Return a level for messages: its name, else its directions and ranges."""
-    if nameless_level(level) is None:
-        return word_of(level)
+    """Return a level for messages: its name, as ``FULL``; without a name its ranges, as ``backward till 3``, or ``deny``."""
+    word = word_of(level)
+    if LEVELS[word] == level:
+        return word
     if level.deny:
         return "deny"
     directions = (("backward", level.backward), ("forward", level.forward))

@@ -86,7 +86,10 @@ async def answer_in_time(pool: AnswerPool, question: Question) -> Answer:
 
 
 def answer_questions(connection: Connection) -> None:
-    """The main function of a pool process: answers questions until the connection closes."""
+    """The main function of a pool process: answers questions until the connection closes.
+
+    Before the answer to a question come texts: each names the plug-in validator that begins, an empty one says that it has ended.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server is told, and ends this process
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
@@ -108,7 +111,7 @@ def _portable(error: Exception) -> Exception:
 
 
 def _end_with_parent() -> None:
-    """End this pool process when the server process has ended, even by a kill."""
+    """Let a thread wait for the end of the server process, even by a kill, and end this pool process then, whatever it does."""
     parent = parent_process()
     assert parent is not None
 
@@ -147,7 +150,9 @@ class AnswerProcess:
         return given_answer
 
     def _receive(self, connection: Connection) -> tuple[Answer, Exception | None]:
-        """Wait for an answer, and for each validator in between no longer than it may take."""
+        """Wait for an answer. A text before it names the validator that begins, or is empty when it has ended (`answer_questions`);
+        from a name on, the next message must come within VALIDATOR_SECONDS.
+        """
         validator = ""
         while True:
             if validator and not connection.poll(limits.VALIDATOR_SECONDS):

@@ -135,12 +135,15 @@ def _answers(described: Schema, operation: Schema) -> Iterator[str]:
 
 
 def _form(path: str, method: str, operation: Schema, parameters: list[Schema]) -> Iterator[str]:
+    """A form that sends the operation. `page.js` shows it and reads its ``data-`` attributes. A path can't be sent without its
+    parameters, so these begin with their examples.
+    """
     yield f'<form hidden data-method="{method}" data-path="{escape(path)}"><strong>Try it</strong>'
     for parameter in parameters:
-        repeated = ' data-repeated="1"' if parameter["schema"].get("type") == "array" else ""
+        repeated_attribute = ' data-repeated="1"' if parameter["schema"].get("type") == "array" else ""
         value = escape(str(parameter.get("example", ""))) if parameter["in"] == "path" else ""
         yield (
-            f'<label>{escape(parameter["name"])} <input name="{escape(parameter["name"])}" data-in="{parameter["in"]}"{repeated} '
+            f'<label>{escape(parameter["name"])} <input name="{escape(parameter["name"])}" data-in="{parameter["in"]}"{repeated_attribute} '
             f'value="{value}"></label>'
         )
     if "requestBody" in operation:

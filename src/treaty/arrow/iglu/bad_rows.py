@@ -76,11 +76,13 @@ def _message(failure: Failure, texts: Mapping[str, str | None]) -> dict[str, Any
     return {"schemaKey": failure["schema"], "error": details}
 
 
-def _find_part(text: str | None, part: str) -> Any:
-    """The part of an event that a failure is about; the whole event where it can't be read."""
+def _find_part(text: str | None, path: str) -> Any:
+    """The part of an event that a failure is about, by a path such as ``$.data[0].data``; the text of the whole event where it is
+    no JSON, or has nothing there.
+    """
     try:
         value = msgspec.json.decode(text or "null")
-        for step in part.removeprefix("$").replace("[", ".").replace("]", "").split(".")[1:]:
+        for step in path.removeprefix("$").replace("[", ".").replace("]", "").split(".")[1:]:
             value = value[int(step)] if isinstance(value, list) else value[step]
     except (msgspec.DecodeError, ValueError, LookupError, TypeError):
         return text

@@ -59,11 +59,11 @@ class _FetchLoop(Generic[W]):
         self._make: Callable[[Registry], W] = make
         self._worker: W | None = None
         self._start = asyncio.Lock()
-        with suppress(MissingAnswerError):  # those of groups ask when they are made, in the first run
+        with suppress(MissingAnswerError):  # those of groups ask when they are made: in the first `find_worker`
             self._worker = make(self._fetched)
 
     async def find_worker(self) -> W:
-        """Return the synchronous one, and make it first if it needs answers of the registry for that."""
+        """Return the synchronous serializer or deserializer, and make it first if it needs answers of the registry for that."""
         async with self._start:
             if self._worker is not None:
                 return self._worker
@@ -101,13 +101,13 @@ class AsyncSerializer:
 
     async def __call__(self, value: Any, topic: str = "", part: Part = "value") -> SerializedPart:
         """Return the key or value part for this value; see the serializer."""
-        write = await self._loop.find_worker()
-        return await self._loop.run(lambda: write(value, topic, part))
+        serializer = await self._loop.find_worker()
+        return await self._loop.run(lambda: serializer(value, topic, part))
 
     async def prepare(self, topic: str = "", part: Part = "value") -> None:
         """Find the schema of a topic's records in advance."""
-        write = await self._loop.find_worker()
-        await self._loop.run(lambda: write.prepare(topic, part))
+        serializer = await self._loop.find_worker()
+        await self._loop.run(lambda: serializer.prepare(topic, part))
 
     async def bind(self, topic: str, part: Part = "value") -> Callable[[Any], bytes | None]:
         """Return a function from values to bytes that makes no requests, for clients that take only a function.
@@ -116,20 +116,20 @@ class AsyncSerializer:
         header.
         """
         await self.prepare(topic, part)
-        write = await self._loop.find_worker()
+        serializer = await self._loop.find_worker()
 
-        def written(value: Any) -> bytes | None:
+        def serialize(value: Any) -> bytes | None:
             try:
-                framed = write(value, topic, part)
+                serialized = serializer(value, topic, part)
             except MissingAnswerError as need:
                 raise Unavailable(f"{need}; await the serializer itself") from need
-            if framed.headers:
+            if serialized.headers:
                 raise Unavailable(
                     "the frame is in a header, which this function cannot return; await the serializer itself"
                 )
-            return framed.data
+            return serialized.data
 
-        return written
+        return serialize
 
 
 class AsyncDeserializer:
@@ -155,5 +155,5 @@ class AsyncDeserializer:
         self, data: bytes, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
     ) -> DeserializedPart:
         """Return value and writer's schema; see the deserializer."""
-        read, given_headers = await self._loop.find_worker(), tuple(headers)
-        return await self._loop.run(lambda: read.open(data, topic, part, given_headers))
+        deserializer, all_headers = await self._loop.find_worker(), tuple(headers)
+        return await self._loop.run(lambda: deserializer.open(data, topic, part, all_headers))

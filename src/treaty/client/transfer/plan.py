@@ -66,7 +66,11 @@ class ImportPlan:
 
 
 def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
-    """Compare two images: what the target lacks is written, what it has otherwise is a conflict."""
+    """Compare two images: what the target lacks is written.
+
+    A version, named policy or association that is another one in the target is a conflict and not written; configs and modes
+    that are others there are replaced.
+    """
     existing = {(one.subject, one.number): one for one in target.versions}
     conflicting = _find_conflicts(source, target, existing)
     groups = plan_groups(source, target, conflicting)
@@ -76,21 +80,21 @@ def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
     ]
     conflicts += groups.problems
     policies, same_policies = _find_new_policies(source, target, conflicts)
-    fine = [one for one in source.versions if (one.subject, one.number) not in conflicting]
-    fresh = [one for one in fine if (one.subject, one.number) not in existing]
-    deletions = [one for one in fine if one.deleted and _is_to_be_deleted(one, existing, groups)]
+    writable = [one for one in source.versions if (one.subject, one.number) not in conflicting]
+    fresh = [one for one in writable if (one.subject, one.number) not in existing]
+    deletions = [one for one in writable if one.deleted and _is_to_be_deleted(one, existing, groups)]
     configs, modes = dict(target.configs), dict(target.modes)
     new_configs = tuple(
         (scope, config)
         for scope, config in ((scope, without_name(config, same_policies)) for scope, config in source.configs)
-        if scope not in configs or configs[scope] != _as_there(scope, config, source, target, groups.exact)
+        if scope not in configs or configs[scope] != _config_in_target(scope, config, source, target, groups.exact)
     )
     new_contexts = _find_new_contexts(source, target)
-    associations = _unbound(source, target, conflicts)
+    associations = _find_missing_associations(source, target, conflicts)
     subjects = {subject_of(one.subject) for one in (*fresh, *deletions)}
     subjects |= {subject_of(one.subject) for one in associations} | groups.subjects
-    lost = () if target.exact else note_lost_groups(source)
-    lost += (NO_KEYS,) if source.api_keys and not target.native else ()
+    left_out = () if target.exact else note_lost_groups(source)
+    left_out += (NO_KEYS,) if source.api_keys and not target.native else ()
     return ImportPlan(
         waves=tuple(_waves(fresh)),
         deletions=tuple(deletions),
@@ -103,10 +107,10 @@ def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
         ),
         there=len(source.versions) - len(fresh) - len(conflicting),
         conflicts=tuple(conflicts),
-        left_out=lost if target.native else (*lost, *_find_lost(fresh, new_contexts)),
+        left_out=left_out if target.native else (*left_out, *_find_lost(fresh, new_contexts)),
         notes=() if target.native else _notes(new_contexts, new_configs),
         native=target.native,
-        numbers=_numbers(new_configs, source, groups.exact),
+        numbers=_first_numbers_by_scope(new_configs, source, groups.exact),
         groups=groups,
         policies=policies,
         api_keys=plan_keys(source, target),
@@ -143,7 +147,9 @@ def _find_conflicts(
         conflicting |= {
             (version.subject, version.number): NO_IDS for version in source.versions if version.schema_id == UNGIVEN
         }
-    _spread(conflicting, [version for version in source.versions if (version.subject, version.number) not in existing])
+    _add_dependents(
+        conflicting, [version for version in source.versions if (version.subject, version.number) not in existing]
+    )
     return conflicting
 
 
@@ -153,7 +159,7 @@ def _is_to_be_deleted(version: VersionFound, existing: dict[Place, VersionFound]
     return place not in groups.versions and not (place in existing and existing[place].deleted)
 
 
-def _as_there(
+def _config_in_target(
     scope: Scope, config: Config, source: RegistryImage, target: RegistryImage, exact: frozenset[str]
 ) -> Config | None:
     """A config as the target would say it; None where it can't yet, because a range begins at a version that it lacks."""
@@ -169,17 +175,19 @@ def _as_there(
     return shift_ordinals(config, {ordinal: ordinals[number] for ordinal, number in numbers.items()})
 
 
-def _numbers(
+def _first_numbers_by_scope(
     configs: tuple[tuple[Scope, Config], ...], source: RegistryImage, exact: frozenset[str]
 ) -> Mapping[Scope, Mapping[int, int]]:
-    """By scope; none of subjects whose ordinals are alike."""
+    """By scope of a config whose ranges begin at versions, the numbers of these versions by their ordinals; none of a subject
+    whose versions keep their ordinals (`exact`).
+    """
     counted = (
         (scope, config) for scope, config in configs if str(Subject(scope.context, scope.name or "")) not in exact
     )
     return {scope: first_numbers(scope, config, source.versions) for scope, config in counted if begins_at(config)}
 
 
-def _unbound(
+def _find_missing_associations(
     source: RegistryImage, target: RegistryImage, conflicts: list[TransferProblem]
 ) -> tuple[ResourceAssociation, ...]:
     """Associations that the target has not; one that says something else there is a conflict."""
@@ -273,8 +281,8 @@ def _id_of(version: VersionFound) -> tuple[str, int]:
     return subject_of(version.subject).context, version.schema_id
 
 
-def _spread(conflicting: dict[Place, str], fresh: list[VersionFound]) -> None:
-    """What refers to a version that is another one there would mean something else, and is not written either."""
+def _add_dependents(conflicting: dict[Place, str], fresh: list[VersionFound]) -> None:
+    """Add what refers to a version in conflict, directly or not: it would mean something else there, and is not written either."""
     users: dict[Place, list[Place]] = {}
     for version in fresh:
         for needed in _needs(version):

@@ -68,7 +68,7 @@ class PromotionResult:
 def promotion(
     source: Registry, subjects: Iterable[Subject], from_context: str, to_context: str, *, every: bool = False
 ) -> PromotionPlan:
-    """Collect the latest version of each subject (or `every` live one), and what they refer to.
+    """Plan a promotion: the latest version of each subject (or `every` live one), and what these versions refer to.
 
     References to other contexts than `from_context` stay as they are and are expected to be there. Raises `NotFound`
     for a subject without a live version.
@@ -84,27 +84,26 @@ def promotion(
             collect(source, version, from_context, collected)
     groups, versions = read_whole(source, sorted({one.subject for one in collected.values()}))
     exported = {(one.version.subject, one.version.number): one for one in versions if one.state != "hidden"}
-    labelled = {each.subject for each in groups if each.settings.order == SCHEMAVER and to_context == DEFAULT_CONTEXT}
+    labelled: set[str] = set()
+    if to_context == DEFAULT_CONTEXT:  # no other context has labels of SchemaVer
+        labelled = {group.subject for group in groups if group.settings.order == SCHEMAVER}
     steps: list[PromotedVersion] = []
     for place, version in collected.items():
         exported_version = exported.get(place) or ExportedVersion(version)
         target = Subject(to_context, subject_of(version.subject).name)
         if version.subject in labelled:
-            superseded_versions = (
-                candidate
-                for at, candidate in exported.items()
-                if at in collected and _is_superseded_by(candidate, exported_version)
+            superseded_labels = tuple(
+                _label_of(candidate)
+                for candidate_place, candidate in exported.items()
+                if candidate_place in collected and _is_superseded_by(candidate, exported_version)
             )
-            superseded = tuple(_label_of(superseded_version) for superseded_version in superseded_versions)
-            steps.append(
-                PromotedVersion(
-                    exported_version.version, target, exported_version.names, _label_of(exported_version), superseded
-                )
-            )
+            label = _label_of(exported_version)
+            step = PromotedVersion(exported_version.version, target, exported_version.names, label, superseded_labels)
         else:
-            steps.append(PromotedVersion(exported_version.version, target, exported_version.names))
-    named = tuple((Subject(to_context, subject_of(each.subject).name), each) for each in groups)
-    return PromotionPlan(tuple(steps), from_context, to_context, named)
+            step = PromotedVersion(exported_version.version, target, exported_version.names)
+        steps.append(step)
+    target_groups = tuple((Subject(to_context, subject_of(group.subject).name), group) for group in groups)
+    return PromotionPlan(tuple(steps), from_context, to_context, target_groups)
 
 
 def _label_of(exported: ExportedVersion) -> str:

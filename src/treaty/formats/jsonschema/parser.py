@@ -35,25 +35,25 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> JsonSchema:  # noqa:
     lead somewhere. References are never checked again. Raises `InvalidSchemaError` with all faults found, the first one
     first.
     """
-    library = DocumentBuilder()
-    library.add(_schema(resolved.text, SCHEMA_BYTES if strict else _STORED_BYTES), NOWHERE)
+    builder = DocumentBuilder()
+    builder.add(_schema(resolved.text, SCHEMA_BYTES if strict else _STORED_BYTES), NOWHERE)
     for bound in _list_references(resolved.bindings, set(), 1):
-        library.bind(bound)
-    library.walk()
+        builder.bind(bound)
+    builder.walk()
     document = JsonSchema(
-        library.roots[0],
-        library.resources,
-        library.text_resources,
-        tuple(dict.fromkeys(to for _, to in library.blocked)),
-        tuple(root.value for root in library.roots),
-        library.names,
-        frozenset(library.dynamic),
-        tuple(library.roots),
+        builder.roots[0],
+        builder.resources,
+        builder.text_resources,
+        tuple(dict.fromkeys(to for _, to in builder.blocked)),
+        tuple(root.value for root in builder.roots),
+        builder.names,
+        frozenset(builder.dynamic),
+        tuple(builder.roots),
         resolved.text,
     )
     if strict:
-        lost = [(node, to) for node, to in library.blocked if node.text == 0 and DRAFT_3 not in to]
-        check_document(document, library.own, lost, library.shared)
+        lost = [(node, to) for node, to in builder.blocked if node.text == 0 and DRAFT_3 not in to]
+        check_document(document, builder.own, lost, builder.shared)
     return document
 
 
@@ -62,13 +62,13 @@ def find_references(text: str) -> tuple[ReferenceName, ...]:
 
     Raises `InvalidSchemaError` if the text is not JSON; anything else that is wrong with it is left to `parse`.
     """
-    library = DocumentBuilder()
-    library.add(_schema(text, _STORED_BYTES), NOWHERE)
-    library.walk()
+    builder = DocumentBuilder()
+    builder.add(_schema(text, _STORED_BYTES), NOWHERE)
+    builder.walk()
     names: dict[str, str] = {}
-    for node, to in library.blocked:
+    for node, to in builder.blocked:
         before = split_uri(to)[0]
-        if before and DRAFT_3 not in before and join_uri(node.base, before) not in library.resources:
+        if before and DRAFT_3 not in before and join_uri(node.base, before) not in builder.resources:
             names.setdefault(before, f"{node.place}/$ref")
     return tuple(ReferenceName(name, path) for name, path in names.items())
 
@@ -128,7 +128,11 @@ class DocumentBuilder:
     _walked: int = 0
 
     def add(self, value: Json, uri: str, default: JsonSchemaDraft = DEFAULT) -> int:
-        """Take in a text that was found under `uri`; its number."""
+        """Add a parsed text to `roots` and return its number there, which its nodes have as their `text`.
+
+        It is known by `uri` and by the URI that its own identifier gives, such as ``$id``; of two texts with one URI the first
+        counts. `default` is the draft of a text without ``$schema``.
+        """
         draft = get_draft(value, default)
         base = join_uri(uri, own_uri(value, draft))
         root = SchemaNode(value, base, "", draft, len(self.roots))

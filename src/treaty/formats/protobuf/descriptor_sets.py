@@ -17,7 +17,7 @@ from treaty.formats.protobuf.well_known import PATHS
 def select_file(data: bytes, type_name: str) -> bytes:
     """Return the set of the file that defines a message, with what it imports, itself last.
 
-    Without a type the first message of the set is meant. Raises `InvalidSchemaError` for bytes that are no set of
+    Without a type the first file that has a message is meant. Raises `InvalidSchemaError` for bytes that are no set of
     descriptors, a type that no file defines, and an import that is missing.
     """
     chosen = get_set_class()()
@@ -43,7 +43,7 @@ def _print_file(file: FileDescriptorProto) -> str:
 
 
 def _needed_files(data: bytes, type_name: str) -> list[FileDescriptorProto]:
-    """Return the file that defines a message behind all that it imports."""
+    """Return the file that defines a message, and before it all that it imports, directly or not, each before what imports it."""
     files = _read(data)
     own = next((one for one in files if _defines(one, type_name)), None)
     if own is None:
@@ -52,19 +52,20 @@ def _needed_files(data: bytes, type_name: str) -> list[FileDescriptorProto]:
     chosen: list[FileDescriptorProto] = []
     by_name = {one.name: one for one in files}
     placed: set[str] = set()
-    waiting = [(own.name, False)]
+    waiting = [(own.name, False)]  # names of files, and whether their imports are placed
     while waiting:
-        name, ready = waiting.pop()
+        name, is_ready = waiting.pop()
         if name in placed or (name in PATHS and name not in by_name):
             continue
         if name not in by_name:
             raise _invalid(f"the import '{name}' is not in the set", "all files that the file needs")
-        if ready:
+        if is_ready:
             placed.add(name)
             chosen.append(by_name[name])
         else:
             waiting.append((name, True))
             waiting.extend((one, False) for one in by_name[name].dependency if one not in placed and one != name)
+            # Without a circle a path has each file once, and each of its files adds at most all files.
             if len(waiting) > len(by_name) ** 2 + len(PATHS) + 1:
                 raise _invalid("the files import each other", "files that need each other in one direction")
     return chosen

@@ -150,15 +150,19 @@ def _describe_state(state: StateFingerprint) -> str:
 
 
 def _list_assessment_rows(assessment: ChangeAssessment) -> Iterator[tuple[str, str, str]]:
-    """What a change is, why, who loses what, what the policy says, and the ways out."""
+    """The rows of an assessment: the kind of the change and its reasons, the columns that readers lose, what the compatibility
+    level says of the schema, whether CREATE OR REPLACE is accepted, and what to do instead.
+    """
     yield "change", assessment.kind, MEANINGS[assessment.kind]
     yield from (("reason", "", reason) for reason in assessment.reasons)
     yield from map(_lost_row, assessment.lost)
     if assessment.policy:
         yield "schema", "", assessment.policy
-    answer = "refused" if assessment.refused else "unchanged" if assessment.kind == "same" else "accepted"
+    answer = "unchanged" if assessment.kind == "same" else "accepted"
+    if assessment.refused:
+        answer = "refused"
     yield "answer", answer, f"what CREATE OR REPLACE would be: {answer}"
-    yield from (("way out", str(place), way) for place, way in enumerate(assessment.ways, 1))
+    yield from (("way out", str(number), way) for number, way in enumerate(assessment.ways, 1))
 
 
 def _lost_row(lost: LostColumn) -> tuple[str, str, str]:

@@ -102,6 +102,11 @@ def order_drops(needs: Mapping[str, Collection[str]]) -> list[str]:
 def _plan_drop(
     choice: DropChoice, sources: Mapping[str, Source], going: Mapping[str, Source], key: str
 ) -> Exchange[PlannedStep]:
+    """Return the step that drops a source, with the streams of bad rows that go along, as a dry run with CASCADE lists them.
+
+    It is refused where a source that stays reads it. If the plan changes one of these readers, only a changed one that reads it
+    after the change refuses the drop: the others may read it by a changed one alone, which the dry run of the whole plan says.
+    """
     source = going[key]
     drop = DropSourceStatement(source.kind, source.name)
     expected = ExpectedSource(source.generation, source.revision)
@@ -114,18 +119,19 @@ def _plan_drop(
         closure = (yield from request_answer(request)).names
     except Refusal as refused:
         return step.refuse(refused.reason)
-    along = [name for name in closure if key_of_name(name) != key]
-    left = [name for name in along if key_of_name(name) not in going]
-    staying = [name for name in left if not _is_part(sources, name)]
-    step = replace(step, closure=tuple(name for name in left if name not in staying))
-    changed = [name for name in staying if ("source", key_of_name(name)) in choice.changed]
-    still = [name for name in changed if key in choice.reads.get(key_of_name(name), ())]
-    if changed:
-        return step.refuse(_read_by(source, still)) if still else replace(step, is_checked=False)
-    return step.refuse(_read_by(source, staying)) if staying else step
+    dependents = [name for name in closure if key_of_name(name) != key and key_of_name(name) not in going]
+    readers = [name for name in dependents if not _is_bad_rows(sources, name)]
+    step = replace(step, closure=tuple(name for name in dependents if name not in readers))
+    changed_readers = [name for name in readers if ("source", key_of_name(name)) in choice.changed]
+    refusing = readers
+    if changed_readers:
+        refusing = [name for name in changed_readers if key in choice.reads.get(key_of_name(name), ())]
+    if refusing:
+        return step.refuse(_read_by(source, refusing))
+    return replace(step, is_checked=False) if changed_readers else step
 
 
-def _is_part(sources: Mapping[str, Source], name: str) -> bool:
+def _is_bad_rows(sources: Mapping[str, Source], name: str) -> bool:
     """Whether a source has the bad rows of another one, with which it goes."""
     source = sources.get(key_of_name(name))
     return source is not None and bool(source.origin)

@@ -81,7 +81,10 @@ def _require_validated(columns: Iterable[str] | str, validated: tuple[str, ...])
 
 
 def shred_rows(frame: DataFrame, schemas: ResolvedSchemas, plan: ShredPlan, options: EventOptions) -> DataFrame:
-    """A frame of good events with the columns of a plan and `FAILURES`."""
+    """A frame of good events with the columns of a plan and `FAILURES`, which is null where all parts fit their columns.
+
+    The parts are those in the columns of `options`. Raises `PlanError` where the frame has a column of such a name.
+    """
     clashing = sorted({one.name for one in plan.columns} & set(frame.columns))
     if clashing:
         raise PlanError(f"the frame has columns that shredding makes: {', '.join(clashing)}; rename them")
@@ -89,10 +92,10 @@ def shred_rows(frame: DataFrame, schemas: ResolvedSchemas, plan: ShredPlan, opti
     target = StructType([*frame.schema.fields, *fields, failures_field(options)])
     names = target.names
 
-    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def shred_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         shredder = EventShredder(schemas, plan, options)
         for batch in batches:
             shredded, failures = shredder.shred([batch.column(one) for one in options.columns])
             yield pa.RecordBatch.from_arrays([*batch.columns, *shredded, failures], names=names)
 
-    return frame.mapInArrow(work, target)
+    return frame.mapInArrow(shred_batches, target)

@@ -52,9 +52,10 @@ def _list_progress(query: StreamingQuery) -> list[dict[str, Any]]:
 
 
 def read_whole_batch(query: StreamingQuery) -> dict[str, Any]:
-    """Return what is known of the last batch of a query that the fault in the figures of Spark's Kafka source has ended (`is_source_fault`).
+    """Return the progress of the last batch of a query that the fault in the figures of Spark's Kafka source has ended (`is_source_fault`).
 
-    The batch is whole, but its progress is missing: what was counted of its rows is in the execution itself.
+    The batch is whole, but Spark has made no progress of it: its number and its observed metrics are in the execution itself. Rows
+    that came in are those that were counted of its sources, which excludes those of the result (`OUT`).
     """
     execution = query._jsq.streamingQuery().lastExecution()  # noqa: SLF001 (no progress was made of it)
     metrics = execution.observedMetrics()

@@ -282,12 +282,15 @@ def _pair_streams(
 
 
 def list_streams(frame: DataFrame, plan: QueryPlan) -> list[FollowedStream]:
-    """Return the streams that a result follows, in the order in which Spark keeps their offsets; a source that is read twice is there twice."""
-    names = {(read.spelling or read.source).lower(): read.source for read in plan.reads if read.mode == CHANGES}
-    folders: dict[str, int] = {}
+    """Return the streams that a result follows, in the order in which Spark keeps their offsets; a source that is read twice is there twice.
+
+    Spark numbers the folders of what it has read by relation, in the order in which the plan first has each of them.
+    """
+    sources = {(read.spelling or read.source).lower(): read.source for read in plan.reads if read.mode == CHANGES}
+    folders: dict[str, int] = {}  # by the output of a relation, which tells it from the others
     streams = []
     for name, view in list_views(read_analyzed(frame)):
-        if name in names:
+        if name in sources:
             relation = next(str(node.members.get("output")) for node in view.walk() if node.kind in RELATIONS)
-            streams.append(FollowedStream(names[name], folders.setdefault(relation, len(folders))))
+            streams.append(FollowedStream(sources[name], folders.setdefault(relation, len(folders))))
     return streams

@@ -311,6 +311,9 @@ def import_encoding(view: View, command: Command[ImportEncoding], engine: Schema
 
 
 def _other_encoding(request: ImportEncoding, old: str) -> NotPermitted:
+    """Return the refusal of an id that stands for something else, or of a version and codec that have another id; `old` is
+    the encoding that is there, in words.
+    """
     return NotPermitted.of(
         "ENCODING_TAKEN",
         f"Encoding {request.encoding_id} of subject '{request.subject}' can't be imported: there is {old}",
