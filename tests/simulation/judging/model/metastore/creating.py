@@ -19,7 +19,7 @@ from tests.simulation.judging.model.metastore.defining import (
 from tests.simulation.judging.model.metastore.dropping import expired
 from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
 from tests.simulation.judging.model.metastore.once import run_once
-from tests.simulation.judging.model.metastore.placing import refuse_bad_place
+from tests.simulation.judging.model.metastore.placing import refuse_bad_place, refuse_deleted_topic
 from tests.simulation.judging.model.metastore.restarting import with_followers, with_next_query
 from tests.simulation.judging.model.metastore.state import key_of, sources, streams_of_bad_rows
 from tests.simulation.judging.model.past import Past
@@ -88,6 +88,7 @@ def create_source(past: Past, asking: Asking, request: m.CreateSource) -> Yes:
         new = with_next_query(past, asking, request, key, old, new)
         new = old if _is_same(new, old) else new
     if new != old:
+        refuse_deleted_topic(past, new)
         events.append(SourceChanged(key, new))
     if (
         old is not None

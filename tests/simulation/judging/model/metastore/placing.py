@@ -1,6 +1,6 @@
 """Where queries write: their places are theirs alone, stay, and are not read by what they are made of."""
 
-from tests.simulation.judging.model.metastore.state import key_of, readers, reads_of, sources
+from tests.simulation.judging.model.metastore.state import key_of, place_of, readers, reads_of, sources, unwanted
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from treaty.core import limits
@@ -56,6 +56,14 @@ def refuse_bad_place(past: Past, key: str, old: Source | None, new: Source) -> N
         raise No(NotPermitted, "SINK_TAKEN")
     if _made_of(past, new) & beside:
         raise No(NotPermitted, "SINK_READ")
+
+
+def refuse_deleted_topic(past: Past, source: Source) -> None:
+    """No source stands over a topic while it is being deleted."""
+    place = place_of(source)
+    topic = unwanted(past).get(place) if place is not None else None
+    if topic is not None and topic.desired == "deleting":
+        raise No(SourceUsed, "TOPIC_DELETING")
 
 
 def _made_of(past: Past, source: Source) -> set[str]:

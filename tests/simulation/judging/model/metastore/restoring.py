@@ -7,7 +7,7 @@ from tests.simulation.judging.model.events import DroppedChanged, Event, SourceC
 from tests.simulation.judging.model.metastore.defining import refuse_dead_pins, types_in
 from tests.simulation.judging.model.metastore.dropping import expired, is_expired
 from tests.simulation.judging.model.metastore.names import refuse_taken
-from tests.simulation.judging.model.metastore.placing import refuse_bad_place
+from tests.simulation.judging.model.metastore.placing import refuse_bad_place, refuse_deleted_topic
 from tests.simulation.judging.model.metastore.reading import read_again, refuse_other_meanings
 from tests.simulation.judging.model.metastore.restarting import over_again
 from tests.simulation.judging.model.metastore.state import dropped, key_of, sources, streams_of_bad_rows
@@ -53,6 +53,7 @@ def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
         new = replace(new, query=replace(new.query, plan=replace(new.query.plan, reads=reads)))
     if starts_over:
         new = over_again(past, asking, new, "CASCADE")
+    refuse_deleted_topic(past, new)
     events: list[Event] = [SourceChanged(key, new), DroppedChanged(key, None)]
     if bad is not None:
         refuse_unless_allowed(asking, request, on_source("register")(m.DropSource(bad)))
