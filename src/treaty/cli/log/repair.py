@@ -108,7 +108,7 @@ def repair_(
         confirm("Accept the current rows? Their earlier values are then known from other copies only.", yes=yes)
         run(lambda: _accept_state(log))
         accepted = True
-        unreadable = tuple(one for one in unreadable if one not in check.foreign)
+        unreadable = tuple(record for record in unreadable if record not in check.foreign)
     chosen = [one for one in unreadable if newer or not one.newer]
     moved: tuple[UnreadableRow, ...] = ()
     lowered: tuple[ReservedIds, ...] = ()

@@ -60,8 +60,8 @@ def keep_columns(
     result = []
     for source in sources:
         own = {split_watermark(source.watermark)[0].lower()} if source.watermark else set()
-        names = {*needed.get(source.name.lower(), ()), *words, *own, *(one.lower() for one in source.deduplicate)}
-        columns = [one for one in source.columns if one.name.lower() in names]
+        names = {*needed.get(source.name.lower(), ()), *words, *own, *(column.lower() for column in source.deduplicate)}
+        columns = [column for column in source.columns if column.name.lower() in names]
         columns = sorted(columns, key=lambda one: one.name) or [*source.columns[:1]]
         result.append(replace(source, columns=tuple(columns)))
     return tuple(result)

@@ -75,7 +75,7 @@ class KafkaSink:
 
     def _choose(self, batch: DataFrame) -> DataFrame:
         rows = keep_last(batch, self.key) if self.key else batch
-        return rows.select(*(print_name(one.name) for one in self.columns))
+        return rows.select(*(print_name(column.name) for column in self.columns))
 
     def write_changes(self, result: DataFrame, keys: DataFrame, number: int) -> None:
         """Write the rows of a batch of changes, and a tombstone for each other one of `keys`."""
@@ -87,7 +87,7 @@ class KafkaSink:
 
     def check(self, rows: DataFrame) -> None:
         """Encode rows as `write` does, and write nothing. Raises errors of Spark where one does not fit."""
-        chosen = rows.select(*(print_name(one.name) for one in self.columns))
+        chosen = rows.select(*(print_name(column.name) for column in self.columns))
         self._encode_records(chosen, 0).write.format("noop").mode("overwrite").save()
 
     def _send(self, rows: DataFrame, number: int) -> None:

@@ -71,7 +71,7 @@ def _no_range(message: str, time: str, allowed: str = "COMPARE FROM earliest TO 
 
 
 def _list_cells(source: Source) -> list[Column]:
-    return [F.col(print_name(one.name)) for one in source.columns]
+    return [F.col(print_name(column.name)) for column in source.columns]
 
 
 def _find_version(session: SparkSession, table: LakeTable, end: str) -> int:
@@ -106,7 +106,11 @@ def read_snapshots(
         raise _missing(source)
     name = iceberg.name(session, table)
     snapshots = _list_snapshots(session, name)
-    ended = [one for one in snapshots if compared.end == LATEST or one.since < datetime.fromisoformat(compared.end)]
+    ended = [
+        snapshot
+        for snapshot in snapshots
+        if compared.end == LATEST or snapshot.since < datetime.fromisoformat(compared.end)
+    ]
     if not ended and compared.end != LATEST:
         raise _no_range(f"the table of {source.name} had no snapshot before {compared.end}", compared.end, "TO latest")
     before = _find_start(source, snapshots, compared.start)
@@ -142,7 +146,7 @@ def _find_start(source: Source, snapshots: Sequence[TableSnapshot], start: str) 
     """The last snapshot before a range begins; None where it begins with the first one. Raises `Invalid` where that is not known."""
     if start == EARLIEST:
         return None
-    before = [one for one in snapshots if one.since < datetime.fromisoformat(start)]
+    before = [snapshot for snapshot in snapshots if snapshot.since < datetime.fromisoformat(start)]
     if before:
         return before[-1]
     if snapshots and snapshots[0].has_parent:

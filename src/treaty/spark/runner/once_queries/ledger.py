@@ -59,7 +59,7 @@ class OnceLedger:
 
     def name_writer(self, once: OnceQuery) -> str:
         """Return the name of the next write of a query: one that was written and has gone with all rows is written under another name."""
-        times = sum(1 for one in self._read() if (one.kind, one.number) == (WRITTEN, once.began))
+        times = sum(1 for event in self._read() if (event.kind, event.number) == (WRITTEN, once.began))
         return f"treaty-once-{once.began}-{times}"
 
     def note_written(self, once: OnceQuery, version: int) -> None:
@@ -76,8 +76,8 @@ class OnceLedger:
 
     def _add_new(self, event: OnceEvent) -> None:
         events = self._read()
-        is_of_use = any(one.kind == WRITTEN for one in events)
-        if is_of_use and not any((one.kind, one.number) == (event.kind, event.number) for one in events):
+        has_written = any(earlier.kind == WRITTEN for earlier in events)
+        if has_written and not any((earlier.kind, earlier.number) == (event.kind, event.number) for earlier in events):
             self._add(event)
 
     def _add(self, event: OnceEvent) -> None:

@@ -60,8 +60,8 @@ class OnceTopic:
         """Yield the records of rows, but for those that are left out."""
         self.left_out = 0
         for row in self.sink.make_records(rows, 0).toLocalIterator(prefetchPartitions=True):
-            key, value = (None if one is None else bytes(one) for one in (row["key"], row["value"]))
-            headers = tuple((one["key"], bytes(one["value"])) for one in row["headers"])
+            key, value = (None if part is None else bytes(part) for part in (row["key"], row["value"]))
+            headers = tuple((header["key"], bytes(header["value"])) for header in row["headers"])
             if self.sink.key and key is None:
                 self.left_out += 1
             else:
