@@ -4,7 +4,8 @@ What is left out carries the marks `soak` and `rest`. A test is here when all of
 they are alike, or differ in a log, a format, a kind of table, an operation or a planted bug of which others are run. A file is here
 (`FILE_SHARES`) whose tests walk one dear path with other data, such as a stream of Spark or a process of a server, while
 behaviours and laws show the same without it. The seed is the same in each run unless somebody names another, so what is left out
-is found by the soak alone. Commands of pages, programs in `examples`, and tests with the number of a requirement, are never here.
+is found by the soak alone. Commands of pages are never here. Of the programs for Spark on pages one in five is run, and of a test with
+the number of a requirement some parameters, never none.
 """
 
 import random
