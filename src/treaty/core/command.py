@@ -47,13 +47,14 @@ class Decision(Generic[A]):
     durable.
 
     `repeated`: the answer is from the `outcome` table, because the command was decided before. `settles` are earlier commands whose
-    answers are final by this one, with these answers.
+    answers are final by this one, with these answers. `rehearsal`: a dry run, whose rows are checked as if they were written.
     """
 
     rows: tuple[Row, ...]
     answer: A
     repeated: bool = False
     settles: tuple[tuple[OutcomeKey, Any], ...] = ()
+    rehearsal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,8 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
         decision = result if isinstance(result, Decision) else finish_work(result)
         if access is not None and operation.writes:
             decision = _check_rows(visible, command, decision, operation.name)
+        if decision.rehearsal:
+            decision = replace(decision, rows=())
     except UnansweredError as open_:
         return OpenQuestions(open_.questions)
     except Refusal as refusal:

@@ -1,6 +1,6 @@
 """Private subjects: for callers who may not read them they do not exist."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -19,17 +19,14 @@ from treaty.core.state.view import ALL_KEYS, View
 OWNED: frozenset[t.AnyTable] = frozenset({t.SUBJECT, t.VERSION, t.NAME, t.ENCODING, t.CODEC, SUPERSEDED, DRAFT})
 """Tables whose keys begin with context and subject."""
 _SCOPED: frozenset[t.AnyTable] = frozenset({t.CONFIG, t.MODE})
-_ENTRIES: frozenset[t.AnyIndex] = frozenset(
-    {t.VERSION_BY_SUBJECT, t.NAME_BY_VERSION, t.ENCODING_BY_VERSION, SUPERSEDED_BY}
-)
-"""Indexes whose entries begin with context and subject."""
 _ALIASES = ("alias", "alias_for_deks")
 """Members of a config that name a subject."""
 _UNSET = ConfigValue()
-_WALKED: dict[t.AnyTable | t.AnyIndex, int] = {
-    t.SUBJECT: 0, t.CODEC: 0, t.VERSION_BY_NUMBER: 1, t.VERSION_LISTED: 1, t.CONFIG: 1, t.MODE: 1
+_SUBJECT_AT: Mapping[t.AnyTable | t.AnyIndex, int] = {
+    t.SUBJECT: 0, t.CODEC: 0, t.CONFIG: 1, t.MODE: 1, t.VERSION_BY_SUBJECT: 0, t.VERSION_BY_NUMBER: 1, t.VERSION_LISTED: 1,
+    t.NAME_BY_VERSION: 0, t.ENCODING_BY_VERSION: 0, SUPERSEDED_BY: 0, t.COUNTER_OF_SUBJECT: 1,
 }  # fmt: skip
-"""The place of context and subject in a key or entry of an order."""
+"""The place of context and subject in a key or entry."""
 
 
 def may_read(view: View, access: Access | None, subject: Subject) -> bool:
@@ -112,9 +109,15 @@ class PublicView:
 
     def find(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[K]:
         """Return the keys of rows that claim an index entry."""
-        if index in _ENTRIES and self.hides(Subject(str(entry[0]), str(entry[1]))):
+        at = _SUBJECT_AT.get(index)
+        if at is not None and self.hides(Subject(str(entry[at]), str(entry[at + 1]))):
             return iter(())
-        return self._base.find(index, entry, head)
+        keys = self._base.find(index, entry, head)
+        return (
+            keys
+            if index is not t.SUBJECT_ELSEWHERE
+            else (key for key in keys if not self.hides(Subject(*map(str, key))))
+        )
 
     def count(self, table: Table[K, V], group: Key) -> int:
         """Return the number of rows in a group."""
@@ -127,7 +130,7 @@ class PublicView:
     def walk(self, order: t.AnyTable | t.AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
         """Return keys or entries in order."""
         keys = self._base.walk(order, low, high, reverse=reverse)
-        at = _WALKED.get(order)
+        at = _SUBJECT_AT.get(order)
         if at is None:
             return keys
         return (key for key in keys if not self.hides(Subject(str(key[at]), str(key[at + 1]))))

@@ -60,7 +60,7 @@ def dissociate(view: View, command: Command[Dissociate], engine: SchemaEngine) -
     request = command.request
     stage = StagedView(view, command, engine, "dissociate")
     part(stage, request.resource_id, request.type, request.kinds, cascade=request.cascade)
-    return Decision(() if request.dry_run else stage.rows, DeletedVersions(()))
+    return Decision(stage.rows, DeletedVersions(()), rehearsal=request.dry_run)
 
 
 def part(stage: StagedView, resource_id: str, type_: str, kinds: tuple[str, ...], *, cascade: bool) -> None:
@@ -122,7 +122,7 @@ def associate(view: View, command: Command[Associate], engine: SchemaEngine) -> 
         kinds.add(spec.kind)
     change = ResourceChange(request.resource, tuple(AssociationChange(op, spec) for spec in request.wishes))
     bound = _apply_change(stage, change, nameless=nameless)
-    return Decision(() if request.dry_run else stage.rows, bound)
+    return Decision(stage.rows, bound, rehearsal=request.dry_run)
 
 
 def change_associations(
@@ -133,7 +133,7 @@ def change_associations(
     tied.refuse_bad_batch(len(request.changes))
     stage = StagedView(view, command, engine, "change-associations", request.dry_run)
     results = tuple(_try_change(stage, change) for change in request.changes)
-    return Decision(() if request.dry_run else stage.rows, AssociationResults(results))
+    return Decision(stage.rows, AssociationResults(results), rehearsal=request.dry_run)
 
 
 def _try_change(stage: StagedView, change: ResourceChange) -> AssociationResult:

@@ -1,5 +1,6 @@
 """A request as it came, and the model's yes to it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,3 +46,10 @@ class Yes:
     """Whether the command was decided before."""
     private: bool = False
     """Whether a command was about a private subject."""
+    rehearsed: tuple[Event, ...] = ()
+    """What would happen, were it no dry run."""
+
+
+def done_or_rehearsed(events: Iterable[Event], answer: Any, *, rehearsal: bool) -> Yes:
+    """What a command comes to, or a dry run of it."""
+    return Yes((), answer, rehearsed=tuple(events)) if rehearsal else Yes(tuple(events), answer)

@@ -5,7 +5,7 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.asking import Asking, Yes, done_or_rehearsed
 from tests.simulation.judging.model.changing import purge_versions
 from tests.simulation.judging.model.encodings import refuse_if_encoded
 from tests.simulation.judging.model.events import Associated, Event, VersionMade
@@ -82,7 +82,7 @@ def associate(past: Past, asking: Asking, request: t.Associate) -> Yes:
     op: t.Op = "UPSERT" if request.update else "CREATE"
     change = t.ResourceChange(request.resource, tuple(t.AssociationChange(op, wish) for wish in request.wishes))
     events, done = _carry_out(past, asking, change, rehearsal=request.dry_run, nameless=nameless)
-    return Yes(() if request.dry_run else tuple(events), done)
+    return done_or_rehearsed(events, done, rehearsal=request.dry_run)
 
 
 def change_associations(past: Past, asking: Asking, request: t.ChangeAssociations) -> Yes:
@@ -102,14 +102,14 @@ def change_associations(past: Past, asking: Asking, request: t.ChangeAssociation
         else:
             events += news
             results.append(Entry(done))
-    if request.dry_run or not changes_something(past, tuple(events)):
+    if not changes_something(past, tuple(events)):
         events = []
-    return Yes(tuple(events), Entries(tuple(results)))
+    return done_or_rehearsed(events, Entries(tuple(results)), rehearsal=request.dry_run)
 
 
 def dissociate(past: Past, asking: Asking, request: t.Dissociate) -> Yes:
     events = _take_apart(past, asking, request.resource_id, request.type, request.kinds, cascade=request.cascade)
-    return Yes(() if request.dry_run else tuple(events), DeletedVersions(()))
+    return done_or_rehearsed(events, DeletedVersions(()), rehearsal=request.dry_run)
 
 
 def _carry_out(

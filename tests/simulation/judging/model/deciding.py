@@ -220,7 +220,7 @@ def decide(past: Past, asking: Asking) -> Yes | No:
         if rule.writes:
             rights.refuse_unless_publisher(shown, asking, request, rule.needs(request))
         done = rule.decide(shown, replace(asking, request=request), request)
-        seeing.refuse_hidden(past, asking, done.events)
+        seeing.refuse_hidden(past, asking, (*done.events, *done.rehearsed))
     except No as no:
         return no
     if not rule.writes:

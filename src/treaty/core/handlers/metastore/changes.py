@@ -81,7 +81,7 @@ def change_source(view: View, command: Command[ChangeSource], engine: SchemaEngi
     stage.put(expired_rows(view, command.time))
     answer = describe_stored(source, replaced=True, notes=notes)
     answer = replace(answer, statement=digest_statement(request.statement))
-    return Decision(() if request.dry_run else stage.rows, answer)
+    return Decision(stage.rows, answer, rehearsal=request.dry_run)
 
 
 def _refuse_bad_rows(stored: Source, request: ChangeSource) -> None:

@@ -84,7 +84,7 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
     answer = describe_stored(source, created=stored is None, replaced=stored is not None and not same, also=also)
     changed = () if stored is None or same else describe_column_changes(stored, source)
     answer = replace(answer, statement=digest_creation(defined), notes=(*changed, *describe_followers(along)))
-    return Decision(() if request.dry_run else stage.rows, answer)
+    return Decision(stage.rows, answer, rehearsal=request.dry_run)
 
 
 def digest_creation(defined: SourceDefinition) -> str:
@@ -173,7 +173,7 @@ def assess_definition(
         same = refusal is None and same_definition(_as_assessed(stored, source), stored)
         assessment = assess_change(view, command, key, stored, source, same=same)
         assessment = replace(assessment, policy=policy, refused=assessment.refused or refusal is not None)
-    return Decision((), replace(describe_stored(stored or source), assessment=assessment))
+    return Decision(stage.rows, replace(describe_stored(stored or source), assessment=assessment), rehearsal=True)
 
 
 def _as_assessed(stored: Source, source: Source) -> Source:

@@ -273,7 +273,7 @@ def _create(
     created = create_source(base, replace(command, request=create, principal=job.sender, access=access), engine)
     if isinstance(base, PublicView):
         refuse_hidden_changes(base, created.rows, job.sender, CREATE)
-    return created
+    return replace(created, rows=()) if created.rehearsal else created
 
 
 def _refuse_unless_permitted(view: View, access: Access, sender: str, create: CreateSource) -> None:

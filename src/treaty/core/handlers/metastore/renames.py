@@ -67,7 +67,7 @@ def swap_sources(view: View, command: Command[ChangeSource], engine: SchemaEngin
     notes = put_renamed(stage, {key: new, other_key: new_other}, "/swap")
     stage.put(expired_rows(view, command.time))
     answer = describe_stored(new, replaced=True, also=(new_other.name,), notes=notes)
-    return Decision(() if request.dry_run else stage.rows, answer)
+    return Decision(stage.rows, answer, rehearsal=request.dry_run)
 
 
 def put_renamed(stage: StagedView, renamed: Renamed, path: str) -> tuple[str, ...]:

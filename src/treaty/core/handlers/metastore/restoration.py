@@ -67,9 +67,9 @@ def undrop_source(view: View, command: Command[UndropSource], engine: SchemaEngi
     back = _put_back(stage, key, begin_again(view, command, source, CASCADE) if exchanged else source)
     also = _put_bad_rows_back(stage, key, gone)
     stage.put(row for row in expired_rows(view, command.time) if (row.table, row.key) not in stage.rows_by_key)
-    rows = () if command.request.dry_run else stage.rows
     note = f"{back.name} reads all again: the rows of {exchanged} were exchanged while it was dropped"
-    return Decision(rows, describe_stored(back, created=True, also=also, notes=(note,) if exchanged else ()))
+    answer = describe_stored(back, created=True, also=also, notes=(note,) if exchanged else ())
+    return Decision(stage.rows, answer, rehearsal=command.request.dry_run)
 
 
 def _find_exchanged(view: View, gone: DroppedSource) -> str:

@@ -73,7 +73,7 @@ def run_script(view: View, command: Command[RunScript], engine: SchemaEngine) ->
         raise InvalidSource.of("SCRIPT_EMPTY", "The script has no command", path="/members", allowed="one or more")
     stage = StagedView(view, command, engine, OPERATION, request.dry_run)
     script_done = ScriptDone(_run_members(stage, request.members), request.statement)
-    return Decision(() if request.dry_run else stage.rows, script_done)
+    return Decision(stage.rows, script_done, rehearsal=request.dry_run)
 
 
 def preview_script(view: View, command: Command[PreviewScript], engine: SchemaEngine) -> Decision[ScriptPreview]:

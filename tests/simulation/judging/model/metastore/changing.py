@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.asking import Asking, Yes, done_or_rehearsed
 from tests.simulation.judging.model.events import SourceChanged
 from tests.simulation.judging.model.metastore.binding import register_parts
 from tests.simulation.judging.model.metastore.defining import (
@@ -67,7 +67,7 @@ def change_source(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
     new = replace(new, changed_by=asking.principal, changed=asking.time)
     renamed = with_readers(past, asking, {key: new}) if new.name != old.name else [SourceChanged(key, new)]
     events = [*registered, *renamed]
-    return Yes(() if request.dry_run else (*events, *expired(past, asking)), _stored(new, changed=True))
+    return done_or_rehearsed((*events, *expired(past, asking)), _stored(new, changed=True), rehearsal=request.dry_run)
 
 
 def _swap(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.asking import Asking, Yes, done_or_rehearsed
 from tests.simulation.judging.model.events import SourceChanged
 from tests.simulation.judging.model.metastore.binding import register_parts
 from tests.simulation.judging.model.metastore.defining import (
@@ -105,9 +105,9 @@ def create_source(past: Past, asking: Asking, request: m.CreateSource) -> Yes:
     also = (f"{definition.name}_bad",) if fresh_bad else ()
     replaced = old is not None and new != old
     answer = m.SourceStored(new.name, new.kind, new.generation, new.revision, old is None, replaced, also)
-    if request.dry_run or not events:
+    if not events:
         return Yes((), answer)
-    return Yes((*events, *expired(past, asking)), answer)
+    return done_or_rehearsed((*events, *expired(past, asking)), answer, rehearsal=request.dry_run)
 
 
 def _refuse_by_name(past: Past, request: m.CreateSource, key: str, old: Source | None) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.simulation.judging.model import reading, rights
-from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.asking import Asking, Yes, done_or_rehearsed
 from tests.simulation.judging.model.events import DroppedChanged, Event, TypeChanged
 from tests.simulation.judging.model.metastore import changing, creating, dropping, restoring, telling, typing_names
 from tests.simulation.judging.model.metastore.state import key_of, sources, types
@@ -58,8 +58,8 @@ def run_script(past: Past, asking: Asking, request: t.RunScript) -> Yes:
         raise No(InvalidSource, "SCRIPT_EMPTY")
     events, results, later = _all(past, asking, request.members, rehearsal=request.dry_run)
     _refuse_runners_of_one_commit(later, past.sequence)
-    lasting = () if request.dry_run else tuple(_without_passing_types(past, later, events))
-    return Yes(lasting, t.ScriptDone(tuple(results), request.statement))
+    lasting = _without_passing_types(past, later, events)
+    return done_or_rehearsed(lasting, t.ScriptDone(tuple(results), request.statement), rehearsal=request.dry_run)
 
 
 def _without_passing_types(past: Past, later: Past, events: Sequence[Event]) -> Iterator[Event]:

@@ -65,7 +65,7 @@ def restart_query(view: View, command: Command[ChangeSource], engine: SchemaEngi
     stage.put(make_row(SOURCE, follower, row) for follower, row in along.items())
     stage.put(expired_rows(view, command.time))
     answer = replace(_describe(source), notes=describe_followers(along))
-    return Decision(() if request.dry_run else stage.rows, answer)
+    return Decision(stage.rows, answer, rehearsal=request.dry_run)
 
 
 def _reset(view: View, command: Command[ChangeSource], key: SourceKey, stored: Source) -> Source:
