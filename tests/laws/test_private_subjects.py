@@ -13,12 +13,14 @@ from treaty.core.access.rights import Access, AccessRule, with_included
 from treaty.core.answers import Config, Resource
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
+from treaty.core.invariants import find_violations
 from treaty.core.messages.api_keys import ApiKeyFound
 from treaty.core.messages.associations import (
     Associate,
     AssociationChange,
     AssociationSpec,
     ChangeAssociations,
+    Dissociate,
     ResourceChange,
 )
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType
@@ -29,7 +31,18 @@ from treaty.core.messages.schemaver import DeletePublished, GetDraft, GetPublish
 from treaty.core.messages.scripts import RunScript, ScriptMember
 from treaty.core.messages.transfers import ExportSubjects, ImportSubject
 from treaty.core.names import Subject
-from treaty.core.refusals import Forbidden, NoLiveVersion, NotEmpty, NotFound, NotPermitted, Referenced, SettingNotFound
+from treaty.core.refusals import (
+    AssociationNotFound,
+    Forbidden,
+    InvalidAssociation,
+    NoLiveVersion,
+    NotEmpty,
+    NotFound,
+    NotPermitted,
+    Referenced,
+    ResourceAssociated,
+    SettingNotFound,
+)
 from treaty.core.requests import (
     DeleteConfig,
     DeleteContext,
@@ -349,3 +362,16 @@ def test_a_dry_run_is_refused_where_its_command_would_reach_a_private_subject(be
     ):
         assert isinstance(verdict(bench, request), Forbidden), request
         assert isinstance(verdict(bench, request, everything), Decision), request
+
+
+def test_a_topic_of_a_private_subject_gets_no_second_one_and_is_not_taken_from_it(bench: Bench) -> None:
+    bench.do(Register(NICK, RECORD))
+    bench.do(Associate(TOPIC, (AssociationSpec(subject=USER),)))
+    for update in (False, True):
+        refusal = verdict(bench, Associate(TOPIC, (AssociationSpec(subject=NICK),), update=update))
+        assert isinstance(refusal, InvalidAssociation if update else ResourceAssociated)
+        assert USER.name not in f"{refusal.reason}"
+    assert isinstance(verdict(bench, Dissociate(TOPIC.id)), AssociationNotFound)
+    assert not [*find_violations(bench.tables)]
+    everything = Access((replace(ADMIN.rules[0], private=True),))
+    assert isinstance(verdict(bench, Dissociate(TOPIC.id), everything), Decision)

@@ -102,9 +102,9 @@ class PublicView:
         return self._base.sequence
 
     def get(self, table: Table[K, V], key: K) -> V | None:
-        """Return the value of a row, or None."""
+        """Return the value of a row, or None. Associations are all there: a resource has one subject of each kind."""
         subject = subject_of_row(table, key)
-        hidden = subject is not None and self.hides(subject)
+        hidden = subject is not None and table is not ASSOCIATION and self.hides(subject)
         return None if hidden else shown_value(self._base, self._access, table, key)
 
     def find(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[K]:

@@ -49,7 +49,7 @@ from treaty.core.requests import Scope
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.association_table import ASSOCIATION, ASSOCIATION_BY_GUID, AssociationKey
 from treaty.core.state.rows import Row, make_row, make_tombstone
-from treaty.core.state.state_tables import VERSION
+from treaty.core.state.state_tables import SUBJECT, VERSION
 from treaty.core.state.values import Association as Value
 from treaty.core.state.values import Version
 from treaty.core.state.view import View
@@ -72,6 +72,7 @@ def part(stage: StagedView, resource_id: str, type_: str, kinds: tuple[str, ...]
         if tie[1].type == (type_ or TOPIC)
         and (not kinds or tie[1].kind in kinds)
         and (access is None or access.may("read", subject_of(tie[1].subject)))
+        and stage.view.get(SUBJECT, subject_of(tie[1].subject)) is not None  # hidden otherwise
     ]
     if not ties:
         raise not_found(resource_id)

@@ -280,6 +280,7 @@ def _take_apart(
         if one.type == (type_ or "topic")
         and (not kinds or one.kind in kinds)
         and (access is None or may(access, "read", *subject_of(one.subject)))
+        and subject_of(one.subject) in past.subjects
     ]
     if not ties:
         raise No(AssociationNotFound, "ASSOCIATION_NOT_FOUND", new=resource_id)
