@@ -50,6 +50,7 @@ def test_servers_are_killed_and_no_answer_was_a_lie(
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_servers_are_killed_very_often(backend: str, tmp_path: Path, figure: Callable[[str], None]) -> None:
     endured(backend, tmp_path, 200, figure)
