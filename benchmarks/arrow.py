@@ -13,9 +13,8 @@ from benchmarks.spark.orders import avro_of, document, documents_of, put, schema
 from treaty.arrow import decode, make_plan
 from treaty.arrow.types import kind_of
 from treaty.assemble import connect
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.registry import Registry
-from treaty.core.requests import Scope, SetConfig
 
 ROWS = 50_000
 REPEATS = 5

@@ -24,11 +24,13 @@ from benchmarks.load import Server, different, request, treaty
 from benchmarks.row import Row, against
 from treaty.assemble import connect, open_node
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.limits import OUTCOMES
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.settings import Config, Scope, SetConfig
+from treaty.core.messages.versions import DeleteVersion, GetVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import NotFound
-from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, ListVersions, Scope, SetConfig
 from treaty.node.node import Node
 
 CONTEXTS = (1, 10_000)

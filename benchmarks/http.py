@@ -22,8 +22,8 @@ from benchmarks.register import schema, texts
 from benchmarks.rivals import rival
 from benchmarks.row import Row, against
 from treaty.assemble import open_node
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 
 HEADERS = (

@@ -19,8 +19,8 @@ from pathlib import Path
 from benchmarks.row import Row, against
 from treaty.assemble import connect, open_node
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.node.node import Node
 

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 from treaty.client.groups.codecs import PayloadCodec
 from treaty.client.groups.settings import GroupWriterSettings, pravega_group
+from treaty.core.messages.request import Request
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
-from treaty.core.requests import Request
 
 A = TypeVar("A")
 

@@ -11,10 +11,13 @@ import pyarrow as pa
 from tests.frames import frame, header, record
 from treaty import arrow
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.registration import Register
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteVersion, GetVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import NotFound, Refusal
-from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, ListVersions, Register, Scope, SetConfig, SetMode
 from treaty.core.schema import Draft
 from treaty.plan.value import DecodePlan
 

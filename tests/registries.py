@@ -6,8 +6,7 @@ import pytest
 
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
-from treaty.core.requests import Scope, SetConfig
+from treaty.core.messages.settings import Config, Scope, SetConfig
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import dataclass
 
 from benchmarks.register import schema
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.core.state.commit import Append, Commit
 from treaty.core.state.rows import EncodedRow

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass
 
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
 from treaty.core.registry import Registry
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.registry_queries import parse_text

@@ -13,9 +13,8 @@ from pyspark.sql import SparkSession
 from benchmarks.row import Row
 from benchmarks.spark import avro, flows, others
 from treaty.assemble import connect
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.registry import Registry
-from treaty.core.requests import Scope, SetConfig
 from treaty.spark import session
 
 ROWS = 2_000_000

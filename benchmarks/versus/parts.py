@@ -25,8 +25,8 @@ from typing import Any
 import treaty
 from benchmarks import http, load, million, register, world
 from treaty.assemble import connect
-from treaty.core.answers import Config
-from treaty.core.requests import GetSchema
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.settings import Config
 
 try:
     from treaty.core.registry import CallOptions

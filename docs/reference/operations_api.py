@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type
 
 from treaty.core.access.permissions import ANYTHING, CONTEXT, RequiredPermission
 from treaty.core.access.permissions import EVERYTHING as ALL
+from treaty.core.messages.settings import Scope
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, Operation
-from treaty.core.requests import Scope
 
 _OPERATIONS = """# Operations
 

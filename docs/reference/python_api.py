@@ -15,12 +15,27 @@ from treaty.client.serializers import async_serializers, avro, errors, jsonschem
 from treaty.client.serializers import settings as serializer_settings
 from treaty.client.types import annotations, classes, typed
 from treaty.client.types import errors as type_errors
-from treaty.core import answers, refusals, registry, schema
+from treaty.core import policy, refusals, registry, schema
+from treaty.core.messages import (
+    associations,
+    compatibility,
+    contexts,
+    listings,
+    outcomes,
+    registration,
+    schemas,
+    versions,
+)
+from treaty.core.messages import settings as scope_settings
+from treaty.core.messages.request import Request
 from treaty.formats import registry as formats_registry
 from treaty.metastore import metastore as metastore_calls
 from treaty.metastore.execution import results as metastore_results
 from treaty.names import PUBLIC
 from treaty.testing import registry as testing_registry
+
+ANSWERS = (schemas, versions, registration, compatibility, listings, scope_settings, contexts, associations, outcomes)
+"""Answers, and what requests are made of, by area."""
 
 SECTIONS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
     ("Connect", "A registry by URL: a server, a file, a log, or memory.", (treaty,)),
@@ -30,7 +45,7 @@ SECTIONS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
         "`connection.metastore`; `AsyncMetastore`, for asyncio, has the same methods as coroutines.",
         (metastore_calls, metastore_results),
     ),
-    ("Calls, drafts and answers", "What methods take and return.", (registry, schema, answers)),
+    ("Calls, drafts and answers", "What methods take and return.", (registry, schema, *ANSWERS, policy)),
     ("Errors", "All errors of a registry; `Refusal` and its subclasses have `reason`.", (refusals,)),
     ("Client settings", "Nodes, credentials and caches.", (settings, credentials, cache, cache_policy)),
     (
@@ -91,6 +106,7 @@ def _module(module: Any) -> Iterator[str]:
 
 
 def _public(module: Any) -> list[str]:
+    """Names of what programs use: no requests, which methods of a connection make, and of policies the values alone."""
     listed = getattr(module, "__all__", None)
     if module is treaty:
         return ["connect", "connect_async"]
@@ -102,6 +118,8 @@ def _public(module: Any) -> list[str]:
         if not name.startswith(("_", "refuse_"))
         and getattr(one, "__module__", None) == module.__name__
         and (inspect.isclass(one) or inspect.isfunction(one))
+        and not (inspect.isclass(one) and issubclass(one, Request))
+        and not (module is policy and inspect.isfunction(one))
         and one.__doc__
     ]
 

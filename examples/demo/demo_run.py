@@ -13,11 +13,11 @@ from examples.demo.dimensions import DIMENSIONS
 from examples.demo.events import PHASES, DemoEvent, add_damage, events, write
 from examples.demo.processes import ChildProcess, start_job
 from examples.demo.queries.query_run import QueryDemo, QueryResult
-from treaty.core.answers import Config
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.names import Subject
 from treaty.core.refusals import Incompatible
 from treaty.core.registry import Registry
-from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.spark.session import list_missing_packages
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from treaty.core.messages.listings import ListSubjects
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import Registry
-from treaty.core.requests import ListSubjects
 
 _PATIENCE_SECONDS = 30.0
 

@@ -8,8 +8,9 @@ from typing import Any
 from treaty.client.async_http_registry import AsyncHttpRegistry
 from treaty.client.http_registry import HttpRegistry
 from treaty.client.settings import ClientSettings
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetSchema
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import GetSchema, Request
 
 SEVEN = GetSchema(7)
 

@@ -13,8 +13,8 @@ import uvicorn
 from treaty.api.application import build_application
 from treaty.api.network.caching_protocol import make_protocol
 from treaty.api.peer import PeerAuthenticator, PeerEndpoint
+from treaty.core.messages.request import Request
 from treaty.core.registry import CallOptions, Reply
-from treaty.core.requests import Request
 from treaty.log.urls import open_log
 from treaty.node.environment import real_environment
 from treaty.node.node import Node

@@ -7,10 +7,9 @@ import pytest
 
 from treaty import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.messages import metastore as m
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.refusals import Refusal
-from treaty.core.requests import Scope, SetConfig
 from treaty.core.sources import Source
 from treaty.metastore.metastore import Metastore
 

@@ -25,8 +25,8 @@ from treaty.arrow import (
 )
 from treaty.arrow.decoded import ReadBatch
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.avro.fingerprint import crc64
 from treaty.plan.avro.flat import parse_avro

@@ -11,8 +11,8 @@ from google.protobuf.message_factory import GetMessageClass
 from tests.frames import header
 from treaty.arrow import DecodePlan, PlanError, decode, extend, make_plan
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft, Reference
 from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.registry_queries import parse_text

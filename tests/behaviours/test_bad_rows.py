@@ -14,9 +14,9 @@ from treaty.assemble import connect
 from treaty.cli.metastore.queries.watch import read_statuses
 from treaty.core.limits import FORMER_GENERATIONS
 from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Invalid, SourceNotFound
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
-from treaty.core.requests import Request
 from treaty.core.sources import BAD
 from treaty.metastore import Metastore
 from treaty.metastore.bad_rows import find_origin, first_generation, name_bad_folder

@@ -9,10 +9,11 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.references import fetch_resolved_schema
 from treaty.core.limits import REFERENCE_DEPTH
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
 from treaty.core.names import subject_of
 from treaty.core.refusals import TooLarge
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft, Reference
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.avro.format import FORMAT

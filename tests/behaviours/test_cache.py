@@ -14,10 +14,14 @@ from treaty.client.async_cache import AsyncCachedRegistry, AsyncLoadingCache
 from treaty.client.cache import CachedRegistry, LoadingCache
 from treaty.client.connection import Connection
 from treaty.client.settings import CachePolicy
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetGuid, GetSchema
+from treaty.core.messages.settings import DeleteConfig, Scope
+from treaty.core.messages.versions import GetVersion, Lookup
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound, SettingNotFound, SubjectNotFound, Unavailable
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import DeleteConfig, GetGuid, GetSchema, GetVersion, Lookup, Register, Request, Scope
 from treaty.core.schema import Draft
 
 ORDERS = subject_of("orders")

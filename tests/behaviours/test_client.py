@@ -14,6 +14,11 @@ from treaty.client.async_http_registry import AsyncHttpRegistry
 from treaty.client.http_registry import HttpRegistry
 from treaty.client.properties import settings_of
 from treaty.client.settings import ClientSettings
+from treaty.core.messages.listings import ListSchemas, ListSubjects
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.versions import DeleteVersion, GetVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     AlreadyDeleted,
@@ -27,7 +32,6 @@ from treaty.core.refusals import (
     VersionNotFound,
 )
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, ListSchemas, ListSubjects, Register, Request
 from treaty.core.schema import Draft
 from treaty.core.state.commit import PositionToken
 

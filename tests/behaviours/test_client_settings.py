@@ -18,7 +18,7 @@ from treaty.client.cache import CachedRegistry
 from treaty.client.http_registry import HttpRegistry
 from treaty.client.properties import PROPERTIES, resolve_registry, settings_of
 from treaty.client.settings import CachePolicy, ClientSettings, tls_of
-from treaty.core.requests import ListSubjects
+from treaty.core.messages.listings import ListSubjects
 
 NONE = Say(200, [])
 

@@ -27,10 +27,10 @@ from treaty.client.effects import (
 from treaty.client.http_registry import HttpRegistry
 from treaty.client.properties import settings_of
 from treaty.client.settings import ClientSettings
-from treaty.core.answers import RegisteredVersion, VersionFound
+from treaty.core.messages.registration import Register, RegisteredVersion
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import OutcomeUnknown, Unauthenticated, Unavailable
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.wire.http_response import HttpResponse
 from treaty.wire.native import answer_bytes

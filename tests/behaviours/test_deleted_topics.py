@@ -19,9 +19,9 @@ from treaty.core.messages.deleted_topics import (
     ListDeletedTopics,
     TopicsLeased,
 )
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Forbidden, Refusal, Unavailable
 from treaty.core.registry import CALL, CallOptions, Reply, run_exchange
-from treaty.core.requests import Request
 from treaty.metastore import Metastore
 from treaty.metastore.execution.topic_statements import FindObstacles, show_topics
 

@@ -11,9 +11,9 @@ from tests.frames import frame, header, record
 from treaty.arrow import Names, PlanError, decode, extend, from_registry, make_plan
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.core.state.columns import Column, Scalar
 from treaty.plan.addresses import open_registry

@@ -11,10 +11,9 @@ from tests.behaviours.test_registry import V1, V2
 from tests.simulation.asker import Asker
 from tests.simulation.workload import made_of_types
 from treaty.client.connection import Connection
-from treaty.core import requests as q
-from treaty.core.answers import Config, Resource
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
+from treaty.core.messages import contexts, listings, schemas, settings, versions
 from treaty.core.messages import differences as d
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
@@ -27,9 +26,14 @@ from treaty.core.messages import schemaver as s
 from treaty.core.messages import scripts as batch
 from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
+from treaty.core.messages.compatibility import Check
 from treaty.core.messages.deleted_topics import LeaseTopics, ListDeletedTopics
 from treaty.core.messages.kept_files import CheckpointName, KeptFiles, ListKeptFiles
+from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.registration import Derive, Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import ALL, LATEST, LEVELS, Level
@@ -39,7 +43,7 @@ from treaty.core.schema import Draft, Metadata, Pairs, TaggedPath
 from treaty.core.sources import QueryPlan, SourceColumn, SourcePart, SourceRead
 from treaty.core.state.values import PolicyValue
 
-TOPIC = Resource("orders", "lkc-1", "id-1")
+TOPIC = t.Resource("orders", "lkc-1", "id-1")
 OWNED = Draft(V1, metadata=Metadata(properties=(("owner", "ada"),)))
 THERE_AND_BACK = t.ResourceChange(
     TOPIC,
@@ -61,7 +65,7 @@ def made(it: Connection) -> None:
 
 
 def asked_by_id(it: Connection) -> str:
-    it.ask(q.SetMode(q.Scope(".", "orders"), "READWRITE"), CallOptions(command_id="mine"))
+    it.ask(settings.SetMode(Scope(".", "orders"), "READWRITE"), CallOptions(command_id="mine"))
     return it.outcome("mine").command_id
 
 
@@ -103,8 +107,8 @@ def searched(it: Connection) -> str:
         return "not offered"
 
 
-def imported(it: Connection, request: q.Request[Any]) -> Any:
-    it.ask(q.SetMode(q.Scope(MOVED.context), "IMPORT", force=True))
+def imported(it: Connection, request: Request[Any]) -> Any:
+    it.ask(settings.SetMode(Scope(MOVED.context), "IMPORT", force=True))
     return it.ask(request).answer
 
 
@@ -130,7 +134,7 @@ ID, AT = SourceColumn("id", "INT"), SourceColumn("at", "Point")
 CLICKS = m.SourceDefinition(
     "clicks", "STREAM", "CREATE STREAM clicks", (ID, AT), None, SourcePart("AVRO"), place="clicks"
 )
-VALUE = q.Register(subject_of("clicks-value"), Draft(V1))
+VALUE = Register(subject_of("clicks-value"), Draft(V1))
 
 
 def created_sources(it: Connection) -> list[tuple[str, bool]]:
@@ -217,45 +221,45 @@ def dropped_type(it: Connection) -> bool:
 
 
 STORY: dict[type, tuple[Step, Any]] = {
-    q.Register: (lambda it: it.register("orders", OWNED).version.number, 1),
-    q.Derive: (derived, 2),
+    Register: (lambda it: it.register("orders", OWNED).version.number, 1),
+    Derive: (derived, 2),
     e.AddCodec: (lambda it: it.add_codec("orders", "gzip", (("level", "6"),)), True),
     e.ListCodecs: (lambda it: it.codecs("orders"), (e.CodecType("gzip", (("level", "6"),)),)),
     e.AssignEncoding: (lambda it: [it.assign_encoding("orders", 1, name) for name in ("gzip", "", "gzip")], [0, 1, 0]),
     e.GetEncoding: (lambda it: encoding_told(it.encoding("orders", 0)), (2, "gzip", (("level", "6"),))),
     e.ListEncodings: (lambda it: it.encodings("orders"), (0, 1)),
-    q.GetVersion: (
+    versions.GetVersion: (
         lambda it: it.version("orders", 1).text,
         V1.replace(" ", "").replace('"shop.Order"', '"Order","namespace":"shop"'),
     ),
-    q.GetSchema: (lambda it: it.schema(it.version("orders", 1).schema_id).number, 1),
-    q.GetGuid: (lambda it: it.by_guid(it.version("orders", 1).guid).schema_id, 1),
-    q.GetGuidIds: (lambda it: it.ids_of(it.version("orders", 1).guid), ((".", 1),)),
-    q.FindVersion: (lambda it: it.find("orders", (("owner", "ada"),)).number, 2),
-    q.Lookup: (lambda it: it.lookup("orders", OWNED, normalize=False).number, 1),
-    q.Check: (lambda it: it.check("orders", V2, normalize=True).compatible, True),
+    schemas.GetSchema: (lambda it: it.schema(it.version("orders", 1).schema_id).number, 1),
+    schemas.GetGuid: (lambda it: it.by_guid(it.version("orders", 1).guid).schema_id, 1),
+    schemas.GetGuidIds: (lambda it: it.ids_of(it.version("orders", 1).guid), ((".", 1),)),
+    versions.FindVersion: (lambda it: it.find("orders", (("owner", "ada"),)).number, 2),
+    versions.Lookup: (lambda it: it.lookup("orders", OWNED, normalize=False).number, 1),
+    Check: (lambda it: it.check("orders", V2, normalize=True).compatible, True),
     n.GetPin: (pinned, (1, True)),
     d.CompareVersions: (compared, (["FIELD_ADDED"], True, 10)),
     find.Search: (searched, "not offered"),
-    q.ListVersions: (lambda it: it.versions("orders"), (1, 2)),
-    q.ListSubjects: (lambda it: it.subjects(), ("orders",)),
-    q.ListSchemas: (lambda it: [one.number for one in it.schemas("or")], [1, 2]),
-    q.UsesOf: (lambda it: it.uses(1), (("orders", 1),)),
-    q.ReferencedBy: (lambda it: it.referenced_by("orders", 1), ()),
-    q.SetConfig: (
+    listings.ListVersions: (lambda it: it.versions("orders"), (1, 2)),
+    listings.ListSubjects: (lambda it: it.subjects(), ("orders",)),
+    listings.ListSchemas: (lambda it: [one.number for one in it.schemas("or")], [1, 2]),
+    schemas.UsesOf: (lambda it: it.uses(1), (("orders", 1),)),
+    schemas.ReferencedBy: (lambda it: it.referenced_by("orders", 1), ()),
+    settings.SetConfig: (
         lambda it: it.set_config("orders", Config(level="FULL", group="g"), ("group",)),
         Config(level="FULL"),
     ),
-    q.GetConfig: (lambda it: it.config("orders").level, "FULL"),
-    q.SetMode: (lambda it: it.set_mode("orders", "READONLY"), "READONLY"),
-    q.GetMode: (lambda it: it.mode("orders"), "READONLY"),
-    q.ListSettings: (lambda it: [one.mode for one in it.settings() if one.name == "orders"], ["READONLY"]),
-    q.DeleteMode: (lambda it: it.delete_mode("orders"), "READONLY"),
-    q.DeleteConfig: (lambda it: it.delete_config("orders").level, "FULL"),
-    q.GetOutcome: (asked_by_id, "mine"),
-    q.MakeContext: (made, None),
-    q.ListContexts: (lambda it: it.contexts(), (".", ".empty")),
-    q.DeleteContext: (lambda it: it.delete_context(".empty"), None),
+    settings.GetConfig: (lambda it: it.config("orders").level, "FULL"),
+    settings.SetMode: (lambda it: it.set_mode("orders", "READONLY"), "READONLY"),
+    settings.GetMode: (lambda it: it.mode("orders"), "READONLY"),
+    settings.ListSettings: (lambda it: [one.mode for one in it.settings() if one.name == "orders"], ["READONLY"]),
+    settings.DeleteMode: (lambda it: it.delete_mode("orders"), "READONLY"),
+    settings.DeleteConfig: (lambda it: it.delete_config("orders").level, "FULL"),
+    GetOutcome: (asked_by_id, "mine"),
+    contexts.MakeContext: (made, None),
+    contexts.ListContexts: (lambda it: it.contexts(), (".", ".empty")),
+    contexts.DeleteContext: (lambda it: it.delete_context(".empty"), None),
     t.Associate: (
         lambda it: it.associate(TOPIC, t.AssociationSpec("value", subject_of("orders"))).bound[0].subject,
         "orders",
@@ -338,8 +342,8 @@ STORY: dict[type, tuple[Step, Any]] = {
     ),
     m.UndropSource: (lambda it: it.ask(m.UndropSource("clicks")).answer.created, True),
     m.DropType: (dropped_type, True),
-    q.DeleteVersion: (lambda it: it.delete_version("orders", 2), (2,)),
-    q.DeleteSubject: (lambda it: it.delete_subject("orders"), (1,)),
+    versions.DeleteVersion: (lambda it: it.delete_version("orders", 2), (2,)),
+    versions.DeleteSubject: (lambda it: it.delete_subject("orders"), (1,)),
 }
 """Each kind of request, how it is asked by its name, and what comes of it where all above has been done."""
 
@@ -389,7 +393,7 @@ def test_any_request_goes_through_every_door(connection: Connection, request: py
             assert isinstance(came, expected), came
 
 
-def tried(connection: Connection, request: q.Request[Any]) -> Any:
+def tried(connection: Connection, request: Request[Any]) -> Any:
     try:
         return connection.ask(request).answer
     except (Refusal, NotOffered) as refusal:

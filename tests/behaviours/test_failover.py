@@ -17,23 +17,14 @@ from tests.behaviours.served import Served, served
 from tests.behaviours.test_registry import V1, V2
 from treaty.client.properties import settings_of
 from treaty.client.settings import ClientSettings
-from treaty.core.answers import Config
+from treaty.core.messages.listings import ListSubjects, ListVersions
+from treaty.core.messages.registration import ExpectedVersion, Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Config, GetConfig, Scope, SetConfig
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, GetVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import AlreadyDeleted, NotLatest, OutcomeUnknown, SubjectNotFound, Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import (
-    DeleteSubject,
-    DeleteVersion,
-    ExpectedVersion,
-    GetConfig,
-    GetVersion,
-    ListSubjects,
-    ListVersions,
-    Register,
-    Request,
-    Scope,
-    SetConfig,
-)
 from treaty.core.schema import Draft
 from treaty.core.state.commit import Append, Position
 from treaty.log.log import Log, LogDelta, StoreStats

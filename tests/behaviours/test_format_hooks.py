@@ -28,7 +28,7 @@ from treaty.client.serializers.payloads import PayloadDeserializer, PayloadSeria
 from treaty.client.serializers.schema_heads import Framing
 from treaty.client.serializers.schema_selection import SchemaText
 from treaty.client.serializers.settings import DeserializerSettings, SerializerSettings, UseLatest
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config
 from treaty.core.names import Subject
 from treaty.core.refusals import Incompatible, InvalidSchema
 from treaty.core.schema import Draft

@@ -24,10 +24,11 @@ from treaty.client.serializers.frames import encode_encoding, encode_guid
 from treaty.core.limits import ENCODINGS_CACHED
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, GetEncoding, ListCodecs
 from treaty.core.messages.groups import CheckReading, CreateSubject, FindSameVersion
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
 from treaty.core.names import subject_of
 from treaty.core.refusals import CodecNotFound, SchemaNotFound, SubjectNotFound
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
-from treaty.core.requests import Register, Request
 from treaty.wire.pravega.drafts import make_draft
 
 A = TypeVar("A")

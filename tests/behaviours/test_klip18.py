@@ -13,10 +13,10 @@ from tests.laws.toy import Bench
 from tests.planning import SelectPlanner
 from treaty import connect
 from treaty.client.connection import Connection
-from treaty.core import requests as q
 from treaty.core.command import Command
 from treaty.core.decide import decide
 from treaty.core.messages import metastore as m
+from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import subject_of
 from treaty.core.refusals import (
     InvalidSource,
@@ -239,12 +239,12 @@ def test_r26_types_are_kept_by_what_uses_them(one: Connection) -> None:
 def test_r27_a_schema_that_a_source_pins_is_not_deleted_for_good(one: Connection) -> None:
     Metastore(one.registry).run(STREAM.format("t"))
     subject = subject_of("t-value")
-    one.ask(q.DeleteSubject(subject))
+    one.ask(DeleteSubject(subject))
     with pytest.raises(SchemaPinned, match="is pinned by t") as refused:
-        one.ask(q.DeleteSubject(subject, permanent=True))
+        one.ask(DeleteSubject(subject, permanent=True))
     assert refused.value.reason.details == ("t",)
     one.ask(m.DropSource("t"))
-    one.ask(q.DeleteSubject(subject, permanent=True))
+    one.ask(DeleteSubject(subject, permanent=True))
 
 
 def test_r28_a_create_that_reads_and_a_drop_never_both_win(log: str, one: Connection, two: Connection) -> None:

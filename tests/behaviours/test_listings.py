@@ -3,11 +3,11 @@
 import pytest
 
 from treaty.client.connection import Connection
-from treaty.core.answers import Config, ScopeSetting
 from treaty.core.limits import SETTINGS_PAGE
+from treaty.core.messages.listings import ListSchemas, ListSubjects
+from treaty.core.messages.settings import Config, ListSettings, Scope, ScopeSetting
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSubject, NotPermitted
-from treaty.core.requests import ListSchemas, ListSettings, ListSubjects, Scope
 
 NAMES = ("", ":x", "a", "b/c d", "ü", ":.a:s", ":.b:s", ":.b:t%")
 

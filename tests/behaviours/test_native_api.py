@@ -15,20 +15,13 @@ from tests.behaviours.served import Served
 from tests.behaviours.test_registry import BAD, V1, V2
 from treaty.client.properties import settings_of
 from treaty.client.settings import ClientSettings
-from treaty.core.answers import Config
+from treaty.core.messages.listings import ListSubjects, ListVersions
+from treaty.core.messages.registration import ForceReason, Register
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.settings import Config, GetMode, Scope, SetConfig
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, SubjectNotFound
-from treaty.core.requests import (
-    ForceReason,
-    GetMode,
-    GetSchema,
-    GetVersion,
-    ListSubjects,
-    ListVersions,
-    Register,
-    Scope,
-    SetConfig,
-)
 from treaty.core.schema import Draft
 from treaty.wire.native import PATH
 

@@ -24,10 +24,11 @@ from treaty.client.connection import Connection
 from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials
 from treaty.core.command import Command
 from treaty.core.limits import PEER_BYTES
+from treaty.core.messages.registration import Register
+from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, OutcomeUnknown, Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import DeleteSubject, Register
 from treaty.core.schema import Draft
 from treaty.node.peer_batches import PeerBatcher
 from treaty.wire.peer.batch import encode_batch, encode_command

@@ -12,9 +12,9 @@ import pytest
 
 from treaty.cli.metastore.queries.isolated import make_command, make_variables
 from treaty.cli.metastore.queries.service_options import ServiceOptions
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import Request
 from treaty.core.sources import Source
 from treaty.spark.runner.query_start import QueryStarter
 from treaty.spark.runner.service.heartbeat import HeartbeatWatch, RunnerHeartbeat

@@ -14,7 +14,8 @@ from tests.behaviours.test_registry import BAD, V1, V2
 from treaty.client.connection import Connection
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
 from treaty.core import refusals
-from treaty.core.answers import Config
+from treaty.core.messages.registration import ExpectedVersion
+from treaty.core.messages.settings import Config
 from treaty.core.refusals import (
     AlreadyDeleted,
     Incompatible,
@@ -26,7 +27,6 @@ from treaty.core.refusals import (
     SubjectNotFound,
     VersionNotFound,
 )
-from treaty.core.requests import ExpectedVersion
 from treaty.core.schema import Draft, Metadata
 
 NAMES = sorted(path.stem for path in PEERS.glob("*.json"))

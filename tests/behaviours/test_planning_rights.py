@@ -14,10 +14,10 @@ from treaty.core.messages import metastore as m
 from treaty.core.messages.groups import CreateSubject, GroupSettings
 from treaty.core.messages.names import GetPin
 from treaty.core.messages.plans import GetPlan, ListPlanningJobs, RequestPlan, TakePlanningJob
+from treaty.core.messages.registration import Register
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.registry import CallOptions, Exchange, request_answer, run_exchange
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.metastore import Metastore
 from treaty.metastore.execution.planner import PlannedQuery, answer_job

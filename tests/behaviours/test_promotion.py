@@ -10,10 +10,11 @@ import pytest
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.transfer.promotion import PromotionResult, promote, promotion
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotOffered, SubjectNotFound
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft, Reference
 
 

@@ -9,8 +9,8 @@ import pytest
 from tests.frames import frame, record
 from treaty.arrow import decode, make_plan
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.plan.errors import PlanError
 from treaty.plan.value import DecodePlan

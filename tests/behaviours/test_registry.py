@@ -5,6 +5,10 @@ import json
 import pytest
 
 from treaty.client.connection import Connection
+from treaty.core.messages.listings import ListSchemas
+from treaty.core.messages.registration import ExpectedVersion, ForceReason, Register
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.versions import DeleteVersion, GetVersion, Lookup
 from treaty.core.names import subject_of
 from treaty.core.refusals import (
     Incompatible,
@@ -18,16 +22,6 @@ from treaty.core.refusals import (
     VersionNotFound,
 )
 from treaty.core.registry import CallOptions
-from treaty.core.requests import (
-    DeleteVersion,
-    ExpectedVersion,
-    ForceReason,
-    GetSchema,
-    GetVersion,
-    ListSchemas,
-    Lookup,
-    Register,
-)
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 
 

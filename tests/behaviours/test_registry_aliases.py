@@ -4,11 +4,13 @@ import pytest
 
 from tests.behaviours.test_registry import V1, V2, V3
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
+from treaty.core.messages.registration import Register
+from treaty.core.messages.schemas import GetSchema, UsesOf
+from treaty.core.messages.settings import Config
+from treaty.core.messages.versions import DeleteVersion, GetVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import SettingNotFound, SubjectNotFound
 from treaty.core.registry import CallOptions
-from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, Register, UsesOf
 from treaty.core.schema import Draft, Metadata, Reference
 
 

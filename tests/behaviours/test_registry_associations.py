@@ -3,8 +3,8 @@
 import pytest
 
 from treaty.client.connection import Connection
-from treaty.core.answers import Resource
 from treaty.core.messages import associations as t
+from treaty.core.messages.registration import ForceReason, Register
 from treaty.core.names import subject_of
 from treaty.core.refusals import (
     AssociationNotFound,
@@ -23,11 +23,10 @@ from treaty.core.refusals import (
     SubjectNotFound,
 )
 from treaty.core.registry import CallOptions
-from treaty.core.requests import ForceReason, Register
 from treaty.core.schema import Draft, Metadata, Reference
 
-ORDERS = Resource("orders", "lkc-1", "id 1/ü")
-USERS = Resource("users", "lkc-1", "id-2")
+ORDERS = t.Resource("orders", "lkc-1", "id 1/ü")
+USERS = t.Resource("users", "lkc-1", "id-2")
 NUMBER = '{"type":"record","name":"N","fields":[{"name":"n","type":"int"}]}'
 WIDER = '{"type":"record","name":"N","fields":[{"name":"n","type":"int"},{"name":"m","type":"int","default":0}]}'
 USES = '{"type":"record","name":"M","fields":[{"name":"n","type":"N"}]}'
@@ -109,7 +108,7 @@ def test_a_cascade_takes_the_subject_too(connection: Connection) -> None:
 
 
 def test_a_dry_run_tells_what_would_be(connection: Connection) -> None:
-    nameless = Resource("orders", "lkc-1")
+    nameless = t.Resource("orders", "lkc-1")
     done = connection.associate(nameless, wish("v", schema=schema()), dry_run=True)
 
     assert done.resource == nameless
@@ -124,7 +123,7 @@ def test_what_cannot_be_is_told(connection: Connection) -> None:
     connection.register("v", NUMBER)
     connection.register("w", NUMBER)
     connection.associate(ORDERS, wish("v", lifecycle="STRONG"))
-    cases: list[tuple[type[Refusal], Resource, t.AssociationSpec]] = [
+    cases: list[tuple[type[Refusal], t.Resource, t.AssociationSpec]] = [
         (ResourceAssociated, ORDERS, wish("w")),
         (SubjectAssociated, USERS, wish("v", lifecycle="STRONG")),
         (StronglyAssociated, USERS, wish("v")),
@@ -132,7 +131,7 @@ def test_what_cannot_be_is_told(connection: Connection) -> None:
         (Incompatible, USERS, wish("w", schema=schema(OTHER))),
         (InvalidSchema, USERS, wish("w", schema=schema("nonsense"))),
         (NotPermitted, USERS, wish("w", schema=schema(USES, (Reference("N", "v", 1),)))),
-        (InvalidAssociation, Resource("", "n", "i"), wish("w")),
+        (InvalidAssociation, t.Resource("", "n", "i"), wish("w")),
         (InvalidAssociation, USERS, wish("w", "header")),
         (InvalidAssociation, USERS, wish("w", lifecycle="LOOSE")),
         (InvalidAssociation, USERS, wish("w", lifecycle="WEAK", frozen=True)),

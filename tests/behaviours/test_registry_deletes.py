@@ -4,6 +4,7 @@ import pytest
 
 from tests.behaviours.test_registry import BAD, V1, V2, V3, record
 from treaty.client.connection import Connection
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import (
     AlreadyDeleted,
@@ -16,7 +17,6 @@ from treaty.core.refusals import (
     VersionNotFound,
 )
 from treaty.core.registry import CallOptions
-from treaty.core.requests import DeleteSubject, DeleteVersion
 from treaty.core.schema import Draft, Reference
 
 MONEY = record("cents:long", name="shop.Money")

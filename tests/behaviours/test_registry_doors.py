@@ -6,39 +6,27 @@ import pytest
 
 from tests.behaviours.test_registry import BAD, V1, V2, V3, record
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
-from treaty.core.names import Subject, subject_of
-from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
-from treaty.core.registry import CallOptions
-from treaty.core.requests import (
-    Check,
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.contexts import DeleteContext, ListContexts
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.registration import ExpectedVersion, Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, ReferencedBy, UsesOf
+from treaty.core.messages.settings import (
+    Config,
     DeleteConfig,
-    DeleteContext,
     DeleteMode,
-    DeleteSubject,
-    DeleteVersion,
-    ExpectedVersion,
-    FindVersion,
     GetConfig,
-    GetGuid,
-    GetGuidIds,
     GetMode,
-    GetOutcome,
-    GetSchema,
-    GetVersion,
-    ListContexts,
-    ListSchemas,
-    ListSubjects,
-    ListVersions,
-    Lookup,
-    ReferencedBy,
-    Register,
-    Request,
     Scope,
     SetConfig,
     SetMode,
-    UsesOf,
 )
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, FindVersion, GetVersion, Lookup
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
+from treaty.core.registry import CallOptions
 from treaty.core.schema import Draft, Metadata, Reference
 
 ORDERS, SHOP, GONE = subject_of("orders"), subject_of(":.shop:orders"), subject_of("gone")

@@ -9,12 +9,12 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.limits import REFERENCE_DEPTH
 from treaty.core.messages.groups import GroupSettings
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.settings import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, Invalid, InvalidSchema, NotPermitted, Referenced, TooLarge
-from treaty.core.requests import Register, SubjectCreation
 from treaty.core.schema import Draft, Metadata, Reference
 
 

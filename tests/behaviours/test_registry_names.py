@@ -6,9 +6,8 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.transfer.image_writer import write
 from treaty.client.transfer.registry_reader import read
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config, DeleteMode, GetConfig, Scope, SetConfig
 from treaty.core.refusals import InvalidSubject
-from treaty.core.requests import DeleteMode, GetConfig, Scope, SetConfig
 
 V1 = '"int"'
 V2 = '"long"'

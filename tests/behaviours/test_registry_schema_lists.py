@@ -1,10 +1,10 @@
 """Lists of schemas with what stands beside them, the same through every door."""
 
 from treaty.client.connection import Connection
-from treaty.core.answers import Config, Resource, Versions
-from treaty.core.messages.associations import Associate, AssociationSpec
+from treaty.core.messages.associations import Associate, AssociationSpec, Resource
+from treaty.core.messages.listings import ListSchemas, Versions
+from treaty.core.messages.settings import Config
 from treaty.core.names import Subject, subject_of
-from treaty.core.requests import ListSchemas
 from treaty.core.schema import Draft, Rule, RuleSet
 
 CEL = RuleSet(migration=(Rule("m", type="JSONATA", mode="UPGRADE"),), domain=(Rule("d", type="CEL"),))

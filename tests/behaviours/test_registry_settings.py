@@ -6,10 +6,10 @@ import pytest
 
 from tests.behaviours.test_registry import BAD, V1, V2, V3
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, InvalidSetting, InvalidSubject, NotPermitted, SettingNotFound
-from treaty.core.requests import Register
 from treaty.core.schema import Draft, Metadata
 
 

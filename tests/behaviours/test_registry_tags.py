@@ -5,11 +5,12 @@ import json
 import pytest
 
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
+from treaty.core.messages.registration import Derive, Register
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.settings import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import InvalidRules, InvalidSchema, SubjectNotFound, TooLarge, VersionNotFound
 from treaty.core.registry import CallOptions
-from treaty.core.requests import Derive, GetSchema, Register
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet, TaggedPath
 
 ORDERS = subject_of("orders")

@@ -21,11 +21,12 @@ from treaty.client.connection import Connection
 from treaty.client.http_registry import HttpRegistry
 from treaty.client.properties import settings_of
 from treaty.client.settings import ClientSettings
+from treaty.core.messages.registration import Register
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of
 from treaty.core.operations import NAMED_OPERATIONS
 from treaty.core.refusals import Invalid, OutcomeUnknown, SubjectNotFound, Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import GetVersion, Register
 from treaty.core.schema import Draft
 from treaty.core.state.commit import PositionToken
 from treaty.wire.native import PATH

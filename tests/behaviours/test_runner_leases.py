@@ -11,6 +11,7 @@ from treaty.core.access.rights import Access, AccessRule, Permission, with_inclu
 from treaty.core.limits import ASSIGNED_PARTS, RUNNER_ADDRESS, RUNNER_NAME
 from treaty.core.messages.metastore import DropSource
 from treaty.core.messages.query_feed import FedQuery, ListQueries
+from treaty.core.messages.request import Request
 from treaty.core.messages.runners import (
     AcquireRunner,
     AssignQueries,
@@ -22,7 +23,6 @@ from treaty.core.messages.runners import (
 )
 from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, Refusal, SourceNotFound, TooLarge
 from treaty.core.registry import CallOptions
-from treaty.core.requests import Request
 from treaty.metastore import Metastore, PlanningOptions
 
 FLIGHTS = (

@@ -9,8 +9,10 @@ import pytest
 from treaty import connect, connect_async
 from treaty.client.connection import Connection
 from treaty.core.messages.metastore import ListDependents, ListSources
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import UsesOf
+from treaty.core.messages.versions import GetVersion
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
-from treaty.core.requests import GetVersion, Request, UsesOf
 from treaty.metastore import AsyncMetastore, Metastore
 from treaty.metastore.execution.assertions import AssertFailedError
 

@@ -25,9 +25,9 @@ from treaty.client.serializers.settings import (
     UseLatest,
 )
 from treaty.client.serializers.subject_names import record_name, topic_name, topic_record_name
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Incompatible, SchemaNotFound, SubjectNotFound, Unavailable
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import Request
 from treaty.core.schema import Draft, Reference
 
 MONEY = record("cents:long", name="shop.Money")

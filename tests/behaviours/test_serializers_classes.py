@@ -29,8 +29,7 @@ from treaty.client.serializers.subject_names import AssociatedNameStrategy, reco
 from treaty.client.types.annotations import FieldAliases
 from treaty.client.types.classes import class_of
 from treaty.client.types.typed import typed_avro, typed_json
-from treaty.core.answers import Resource
-from treaty.core.messages.associations import Associate, AssociationSpec
+from treaty.core.messages.associations import Associate, AssociationSpec, Resource
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.schema import Draft, Metadata

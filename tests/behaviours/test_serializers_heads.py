@@ -22,8 +22,10 @@ from treaty import (
 )
 from treaty.client.serializers.schema_heads import Framing
 from treaty.core.messages.groups import DeleteOrdinal, GetOrdinal
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.versions import DeleteVersion, GetVersion
 from treaty.core.names import subject_of
-from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, ListVersions
 from treaty.formats.avro.fingerprint import crc64, md5
 from treaty.plan.avro.flat import parse_avro
 

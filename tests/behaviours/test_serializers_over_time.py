@@ -15,9 +15,10 @@ from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
 from treaty.client.serializers.payloads import PayloadDeserializer, PayloadSerializer
 from treaty.client.serializers.settings import SerializerSettings, UseLatest, UseLatestWith
 from treaty.client.settings import CachePolicy
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.versions import DeleteVersion
 from treaty.core.names import subject_of
 from treaty.core.registry import Registry
-from treaty.core.requests import DeleteVersion, ListVersions
 from treaty.core.schema import Draft, Metadata
 
 OLD = {"AVRO": record(("n", "int")), "CSV": "columns\nn int"}

@@ -29,9 +29,9 @@ from treaty.client.serializers.settings import (
     UseLatest,
 )
 from treaty.client.settings import CachePolicy
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Incompatible, SubjectNotFound, Unavailable
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Reply
-from treaty.core.requests import Request
 from treaty.core.schema import Draft, Reference
 
 LONG = '"long"'

@@ -16,8 +16,8 @@ from treaty import arrow
 from treaty.client.serializers.errors import BadRecordError
 from treaty.client.serializers.jsonschema import JsonDeserializer
 from treaty.client.serializers.protobuf import ProtobufDeserializer
+from treaty.core.messages.registration import Register
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.encoding.wire import LENGTH, encode_varint

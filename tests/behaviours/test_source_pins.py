@@ -11,10 +11,12 @@ from tests.frames import record
 from treaty.assemble import connect
 from treaty.client.async_connection import run_exchange_async
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, SchemaNotFound, SubjectNotFound, Unavailable, VersionNotFound
 from treaty.core.registry import CALL, CallOptions, Exchange, Reply, run_exchange
-from treaty.core.requests import DeleteSubject, DeleteVersion, Register, Request
 from treaty.core.schema import Draft, Reference
 from treaty.metastore.columns.from_schema import columns_of_schema
 from treaty.metastore.columns.pins import PinnedVersion, find_latest_version, find_pinned_version, find_version_with_id

@@ -8,12 +8,13 @@ import pytest
 
 from treaty import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.messages import metastore as m
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Config, Scope, SetConfig
+from treaty.core.messages.versions import DeleteVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import NotLatest, Refusal, RegistryError, SourceNotFound
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
-from treaty.core.requests import DeleteVersion, Request, Scope, SetConfig
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourceRead, StateFingerprint
 from treaty.metastore.metastore import Metastore
 

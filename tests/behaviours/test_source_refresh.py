@@ -8,7 +8,6 @@ import pytest
 from tests.frames import record
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.messages.metastore import (
     ChangeSource,
     CreateSource,
@@ -16,10 +15,11 @@ from treaty.core.messages.metastore import (
     SourceColumnChange,
     SourceDefinition,
 )
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.names import subject_of
 from treaty.core.refusals import NotPermitted, SourceNotFound, SourceUsed
 from treaty.core.registry import run_exchange
-from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourcePart, SourceRead
 from treaty.metastore.columns.pins import find_pinned_version

@@ -12,10 +12,10 @@ from tests.frames import record
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.column_types import parse_column_type
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
 from treaty.core.refusals import FormatNotAllowed, Invalid, NotFound, Refusal
 from treaty.core.registry import run_exchange
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.core.state.columns import Column
 from treaty.metastore.columns.sides import (

@@ -11,9 +11,9 @@ from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core import limits
 from treaty.core.messages import metastore as m
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Refusal
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
-from treaty.core.requests import Request
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourceRead
 from treaty.metastore.metastore import Metastore
 

@@ -17,10 +17,12 @@ from treaty.client.transfer.image_writer import write
 from treaty.client.transfer.plan import NO_HIGHEST
 from treaty.client.transfer.registry_image import RegistryImage
 from treaty.client.transfer.registry_reader import UNTOLD, read
-from treaty.core.answers import Config, ForcedRegistration, VersionFound
 from treaty.core.limits import COUNTER
+from treaty.core.messages.registration import ForceReason
+from treaty.core.messages.settings import Config, Scope
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject, subject_of
-from treaty.core.requests import ForceReason, Scope
+from treaty.core.policy import ForcedRegistration
 from treaty.core.schema import Draft, Reference, guid
 
 SHARE = 300
@@ -69,7 +71,6 @@ def read_topic(made: Topic) -> RegistryImage:
 
 def test_a_dump_comes_to_what_was_written() -> None:
     made = topic(1, SHARE)
-
     found = read_topic(made)
 
     assert found.problems == ()

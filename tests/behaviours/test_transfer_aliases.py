@@ -9,7 +9,7 @@ from treaty.client.transfer.dump import write_lines
 from treaty.client.transfer.image_writer import write
 from treaty.client.transfer.registry_image import RegistryImage
 from treaty.client.transfer.registry_reader import read
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config
 
 V1 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
 V2 = V1.replace("]}", ',{"name":"b","type":"int","default":0}]}')

@@ -10,10 +10,9 @@ from treaty.client.connection import Connection
 from treaty.client.transfer.dump import read_lines, write_lines
 from treaty.client.transfer.image_writer import write
 from treaty.client.transfer.registry_reader import read
-from treaty.core.answers import Resource
 from treaty.core.messages import associations as t
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 
 GUID = "0a1b2c3d-0000-4000-8000-000000000001"
@@ -77,7 +76,7 @@ def test_a_record_of_an_association_is_what_confluents_registry_writes() -> None
 def test_what_is_bound_otherwise_is_a_conflict_and_stays() -> None:
     with connect("memory:") as registry:
         registry.register("w", '"int"')
-        registry.associate(Resource("orders", "lkc-1", "id-orders"), t.AssociationSpec(subject=subject_of("w")))
+        registry.associate(t.Resource("orders", "lkc-1", "id-orders"), t.AssociationSpec(subject=subject_of("w")))
         report = write(read_lines([schema("v", 1), tie("v")]), registry)
 
         assert [str(one) for one in report.problems] == [
@@ -89,9 +88,11 @@ def test_what_is_bound_otherwise_is_a_conflict_and_stays() -> None:
 def filled(registry: Connection) -> None:
     schema_of = Register(subject_of(""), Draft('"int"'))
     for number in range(3):
-        resource = Resource(f"t{number}", "lkc-1", f"id-{number}")
+        resource = t.Resource(f"t{number}", "lkc-1", f"id-{number}")
         registry.associate(resource, t.AssociationSpec(subject=subject_of("shared"), schema=schema_of))
-    registry.associate(Resource("t0", "lkc-1", "id-0"), t.AssociationSpec("key", subject_of(":.c:k"), schema=schema_of))
+    registry.associate(
+        t.Resource("t0", "lkc-1", "id-0"), t.AssociationSpec("key", subject_of(":.c:k"), schema=schema_of)
+    )
 
 
 def test_associations_move_from_one_registry_to_another_where_subjects_are_read_only() -> None:

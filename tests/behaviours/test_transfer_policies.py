@@ -11,10 +11,10 @@ from treaty.client.transfer.dump import read_lines, write_lines
 from treaty.client.transfer.image_writer import write
 from treaty.client.transfer.registry_image import RegistryImage
 from treaty.client.transfer.registry_reader import read
-from treaty.core.answers import Config
+from treaty.core.messages.registration import ForceReason
+from treaty.core.messages.settings import Config
 from treaty.core.policy import ALL, LATEST, LEVELS, Level, VersionRange
 from treaty.core.refusals import NotOffered
-from treaty.core.requests import ForceReason
 
 DENY = Level(deny=True)
 ENUMS = [f'{{"type":"enum","name":"E","symbols":["S{number}"]}}' for number in range(6)]

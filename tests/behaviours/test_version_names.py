@@ -3,9 +3,9 @@
 import pytest
 
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.limits import NAMES_PER_VERSION
 from treaty.core.messages.groups import GroupSettings
+from treaty.core.messages.settings import Config
 from treaty.core.refusals import Invalid, InvalidSchema, InvalidSetting, NameTaken, TooLarge, VersionNotFound
 from treaty.core.schema import Draft, Pairs
 

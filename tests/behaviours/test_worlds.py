@@ -9,10 +9,10 @@ from tests.worlds.drafts import records
 from tests.worlds.world import PAGES, World
 from treaty.assemble import connect
 from treaty.client.connection import Connection
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
 from treaty.core.messages.transfers import ExportedVersion, ExportSubjects, ExportVersions
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound
-from treaty.core.requests import ListSchemas, ListSubjects, ListVersions
 
 ORDERS = Subject(".", "orders")
 WORLD = World(former="imported", pages=tuple((name, sizes[0]) for name, sizes in PAGES.items()))

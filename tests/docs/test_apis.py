@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
 from treaty.core.refusals import ERROR_CLASSES, Refusal, RegistryError
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.wire.confluent import errors as confluent
 from treaty.wire.iglu import errors as iglu

@@ -82,7 +82,7 @@ import sys
 sys.path.insert(0, {folder!r})
 import treaty
 from treaty import Draft, InvalidSchema, Metadata
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config
 
 def tried(symbol, centre):
     text = '{{"type": "enum", "name": "E", "symbols": ["' + symbol + '"]}}'

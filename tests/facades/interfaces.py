@@ -10,12 +10,14 @@ from typing import Any
 
 import httpx2
 
-from treaty.core import requests as q
-from treaty.core.answers import Config, RegisteredVersion
 from treaty.core.messages import groups as g
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.registration import Register, RegisteredVersion
+from treaty.core.messages.request import LATEST, Request
+from treaty.core.messages.settings import Config
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of
 from treaty.core.policy import word_of
-from treaty.core.requests import Request
 from treaty.core.schema import Draft
 from treaty.wire.http_response import HttpResponse
 from treaty.wire.native import MEDIA, PATH, ask_bytes, read_answer
@@ -311,7 +313,7 @@ async def treaty_create(http: httpx2.AsyncClient, subject: str) -> Said:
 
 
 async def treaty_register(http: httpx2.AsyncClient, subject: str, text: str, format_: str = "AVRO") -> Said:
-    return await ask(http, q.Register(subject_of(subject), Draft(text, format_)), lambda it: it.ordinal, schema_id=True)
+    return await ask(http, Register(subject_of(subject), Draft(text, format_)), lambda it: it.ordinal, schema_id=True)
 
 
 async def treaty_get(http: httpx2.AsyncClient, subject: str, id_: int) -> Said:
@@ -319,7 +321,7 @@ async def treaty_get(http: httpx2.AsyncClient, subject: str, id_: int) -> Said:
 
 
 async def treaty_latest(http: httpx2.AsyncClient, subject: str) -> Said:
-    return await ask(http, q.GetVersion(subject_of(subject), q.LATEST), lambda it: it.text, schema_id=True)
+    return await ask(http, GetVersion(subject_of(subject), LATEST), lambda it: it.text, schema_id=True)
 
 
 async def treaty_list(http: httpx2.AsyncClient, subject: str) -> Said:
@@ -333,7 +335,7 @@ async def treaty_find(http: httpx2.AsyncClient, subject: str, text: str, format_
 
 
 async def treaty_check(http: httpx2.AsyncClient, subject: str, text: str) -> Said:
-    return await ask(http, q.Check(subject_of(subject), Draft(text)), lambda it: it.compatible)
+    return await ask(http, Check(subject_of(subject), Draft(text)), lambda it: it.compatible)
 
 
 async def treaty_delete(http: httpx2.AsyncClient, subject: str, id_: int) -> Said:

@@ -8,8 +8,10 @@ from starlette.testclient import TestClient
 from tests.facades.twin import SCHEMA, TOKEN, Fixed
 from treaty.api.application import build_application
 from treaty.core import refusals as r
-from treaty.core import requests as q
 from treaty.core.limits import REQUEST_BYTES
+from treaty.core.messages.contexts import ListContexts
+from treaty.core.messages.listings import ListSubjects, ListVersions
+from treaty.core.messages.registration import Register
 from treaty.wire.confluent.headers import V1
 
 POSTED = {"schema": '"string"'}
@@ -78,13 +80,13 @@ def test_generic_errors_say_what_the_original_says(http: TestClient) -> None:
 
 
 def test_not_now_says_when_to_come_again(http: TestClient, member: Fixed) -> None:
-    member.answers[q.ListSubjects] = r.Unavailable("the log cannot be reached", 2.5)
+    member.answers[ListSubjects] = r.Unavailable("the log cannot be reached", 2.5)
     got = http.get("/subjects")
     assert (got.status_code, got.json()["error_code"], got.headers["retry-after"]) == (503, 503, "3")
 
 
 def test_an_unknown_outcome_names_the_command(http: TestClient, member: Fixed) -> None:
-    member.answers[q.Register] = r.OutcomeUnknown("c77")
+    member.answers[Register] = r.OutcomeUnknown("c77")
     got = http.post("/subjects/s/versions", json=POSTED)
     assert (got.status_code, got.headers["treaty-command"]) == (504, "c77")
     assert got.json()["treaty"]["command"] == "c77"
@@ -93,7 +95,7 @@ def test_an_unknown_outcome_names_the_command(http: TestClient, member: Fixed) -
 def test_an_unhandled_exception_is_500_and_logged(
     http: TestClient, member: Fixed, caplog: pytest.LogCaptureFixture
 ) -> None:
-    member.answers[q.ListSubjects] = ZeroDivisionError("secret")
+    member.answers[ListSubjects] = ZeroDivisionError("secret")
     got = http.get("/subjects")
     assert got.status_code == 500
     assert got.json() == {"error_code": 500, "message": "Internal Server Error"}
@@ -106,7 +108,7 @@ def test_a_host_that_is_none_and_a_path_with_line_ends_do_no_harm(
 ) -> None:
     assert http.get("/nothing", headers={"Host": "["}).status_code == 404
     assert http.get("/subjects", headers={"Host": "["}).status_code == 200
-    member.answers[q.ListVersions] = ZeroDivisionError()
+    member.answers[ListVersions] = ZeroDivisionError()
     assert http.get("/subjects/a%0AERROR forged/versions", headers={"Host": "["}).status_code == 500
     assert "a%0AERROR%20forged" in caplog.text
 
@@ -134,7 +136,7 @@ def test_pages_of_the_operator(http: TestClient, member: Fixed) -> None:
     only_reads = {"status": "read-only", "reason": "the disk is full", "sequence": TOKEN.sequence}
     for page, status in (("/readyz", 200), ("/readyz/writes", 503)):
         assert (http.get(page).status_code, http.get(page).json()) == (status, only_reads)
-    member.answers[q.ListContexts] = r.Unavailable("no log")
+    member.answers[ListContexts] = r.Unavailable("no log")
     for page in ("/readyz", "/readyz/writes"):
         assert http.get(page).status_code == 503
         assert http.get(page).json() == {"status": "not ready", "reason": "no log"}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import treaty
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config
 from treaty.core.policy import Level, VersionRange
 from treaty.core.state.values import PolicyValue
 

@@ -15,7 +15,7 @@ from tests.behaviours.scripted import Say, scripted
 from tests.facades.samples import SAMPLES
 from tests.real.running import serving
 from treaty.cli.main import group
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config
 from treaty.core.schema import Draft, Reference
 from treaty.formats.registry import find_formats
 

@@ -13,8 +13,9 @@ from tests.behaviours.served import Served, served
 from treaty.assemble import connect
 from treaty.cli.main import COMMANDS, group
 from treaty.cli.terminal.registry_warnings import RegistryWarning, find_warnings, read_warnings
-from treaty.core.answers import DeletedVersions, RegisteredVersion
 from treaty.core.iglu_key import SELF_DESCRIBING
+from treaty.core.messages.registration import RegisteredVersion
+from treaty.core.messages.versions import DeletedVersions
 from treaty.core.operations import OPERATIONS
 
 NAME = "com.acme/click/jsonschema"

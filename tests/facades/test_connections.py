@@ -16,8 +16,8 @@ from tests.facades.twin import Fixed
 from treaty.api import http_server
 from treaty.api.network import caching_protocol
 from treaty.api.network.connections import ConnectionTable
-from treaty.core import answers as a
-from treaty.core import requests as q
+from treaty.core.messages.listings import ListSubjects, Subjects
+from treaty.core.messages.versions import DeleteSubject
 
 LARGE = tuple(f"{number:07d}-{'x' * 993}" for number in range(6_000))
 """Names of 6 MB: more than the operating system takes for a client that does not read."""
@@ -88,7 +88,7 @@ def test_a_client_that_does_not_read_is_cut_off_and_one_that_reads_slowly_is_not
 
     async def story() -> None:
         async with running() as server:
-            server.member.answers[q.ListSubjects] = a.Subjects(LARGE)
+            server.member.answers[ListSubjects] = Subjects(LARGE)
             slow = Peer(*await asyncio.open_connection(sock=narrow(server)))
             slow.writer.write(LIST)
             idle = [await stuck(server, sent) for sent in (LIST, LIST * 3)]
@@ -122,14 +122,14 @@ def test_the_next_request_of_a_client_that_does_not_read_is_not_begun(
 
     async def story() -> None:
         async with running() as server:
-            server.member.answers[q.ListSubjects] = a.Subjects(LARGE)
+            server.member.answers[ListSubjects] = Subjects(LARGE)
             change = b"DELETE /subjects/s HTTP/1.1\r\n" + PLAIN + b"\r\n"
             client = await stuck(server, LIST + change)
             asked = [type(one) for one in server.member.asked]
-            assert (asked, server.app.metrics.in_flight) == ([q.ListSubjects], 0)
+            assert (asked, server.app.metrics.in_flight) == ([ListSubjects], 0)
             await until(lambda: table_of(made).cut_off == 1)
             await asyncio.sleep(0.1)
-            assert [type(one) for one in server.member.asked] == [q.ListSubjects]
+            assert [type(one) for one in server.member.asked] == [ListSubjects]
             client.close()
 
     asyncio.run(story())
@@ -142,7 +142,7 @@ def test_unread_answers_are_bounded_before_they_are_sent_and_who_reads_gets_thei
 
     async def story() -> None:
         async with running() as server:
-            server.member.answers[q.ListSubjects] = a.Subjects(LARGE)
+            server.member.answers[ListSubjects] = Subjects(LARGE)
             idle = []
             for _ in range(6):
                 idle.append(await stuck(server))
@@ -228,7 +228,7 @@ def test_clients_that_go_away_in_mid_answer_are_counted_and_leave_no_traceback(
 ) -> None:
     async def story() -> None:
         async with running() as server:
-            server.member.answers[q.ListSubjects] = a.Subjects(LARGE[:2_000])
+            server.member.answers[ListSubjects] = Subjects(LARGE[:2_000])
             for number in range(60):
                 client = socket.create_connection(("127.0.0.1", server.port))
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -252,7 +252,7 @@ def test_clients_that_go_away_while_their_answers_wait_leave_no_traceback(
 ) -> None:
     async def story() -> None:
         async with running() as server:
-            server.member.answers[q.ListSubjects] = a.Subjects(LARGE)
+            server.member.answers[ListSubjects] = Subjects(LARGE)
             for number in range(2, 6):
                 client = await stuck(server, LIST * number)
                 await asyncio.sleep(0.1)
@@ -276,7 +276,7 @@ def test_a_query_ends_when_its_client_is_gone_and_a_command_does_not(
 
     async def wait(self: Fixed, request: Any, call: Any = None) -> Any:
         try:
-            await asyncio.sleep(1.0 if isinstance(request, q.DeleteSubject) else 60.0)
+            await asyncio.sleep(1.0 if isinstance(request, DeleteSubject) else 60.0)
         except asyncio.CancelledError:
             ended.append(type(request).__name__)
             raise

@@ -7,8 +7,8 @@ import pytest
 
 from tests.behaviours.served import served
 from treaty.core.messages.groups import DeleteOrdinal
+from treaty.core.messages.versions import DeleteVersion
 from treaty.core.names import subject_of
-from treaty.core.requests import DeleteVersion
 from treaty.wire.http_response import HttpResponse
 from treaty.wire.native import MEDIA, PATH, ask_bytes, read_answer
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.facades.doors import basic, door, write_passwords
 from treaty.api.protection import ProtectionSettings
-from treaty.core import requests as q
 from treaty.core.messages import metastore as m
+from treaty.core.messages.registration import ForceReason, Register
 from treaty.core.names import Subject
 from treaty.core.schema import Draft, Reference
 from treaty.core.sources import QueryPlan, SourceColumn, SourcePart, SourceRead
@@ -32,9 +32,9 @@ sources = ["clicks"]
 def test_versions_guids_and_texts_are_compared_alike() -> None:
     async def run() -> None:
         async with door(ProtectionSettings()) as it:
-            register = q.Register(Subject(".", "s"), Draft(OLD))
+            register = Register(Subject(".", "s"), Draft(OLD))
             await it.app.node.ask(register)
-            forced = q.Register(Subject(".", "s"), Draft(NEW), force=q.ForceReason("", ""))
+            forced = Register(Subject(".", "s"), Draft(NEW), force=ForceReason("", ""))
             guid = (await it.app.node.ask(forced)).answer.version.guid
             _, by_number = await it.ask("GET", f"{PATH}?from=s@1&to=s@2")
             _, by_guid = await it.ask("GET", f"{PATH}?from=s@1&to={guid}")
@@ -70,13 +70,13 @@ def test_users_that_may_not_be_read_are_not_named(tmp_path: Path) -> None:
     async def run() -> None:
         async with door(ProtectionSettings(tmp_path / "rights.toml")) as it:
             ask = it.app.node.ask
-            await ask(q.Register(home, Draft(OLD)))
+            await ask(Register(home, Draft(OLD)))
             user = '{"type":"record","name":"U","fields":[{"name":"f","type":"F"}]}'
             for name in ("open-user", "shut-user"):
                 draft = Draft(user.replace('"U"', f'"U{name[0]}"'), references=(Reference("F", "open", 1),))
-                await ask(q.Register(Subject(".", name), draft))
+                await ask(Register(Subject(".", name), draft))
             source = m.SourceDefinition("clicks", "STREAM", "", (column,), value=part)
-            made = (await ask(m.CreateSource(source, value_schema=q.Register(home, Draft(OLD))))).answer
+            made = (await ask(m.CreateSource(source, value_schema=Register(home, Draft(OLD))))).answer
             plan = QueryPlan("SELECT a FROM clicks", (SourceRead("clicks", made.generation, columns=("a",)),))
             await ask(
                 m.CreateSource(m.SourceDefinition("counts", "STREAM", "", (column,), connector="delta", query=plan))

@@ -13,7 +13,9 @@ from treaty.api.protection import ProtectionSettings
 from treaty.assemble.secret_files import list_warnings
 from treaty.cli.main import group
 from treaty.cli.security_options import read_security_options
-from treaty.core import requests as q
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import SetMode
+from treaty.core.messages.versions import DeleteSubject
 
 CHANGE = {"schema": '"string"'}
 
@@ -89,9 +91,9 @@ def test_a_foreign_page_changes_nothing(method: str, headers: dict[str, str], st
     """As a page sends it: no content type, so that its browser asks nobody before."""
     http, member = guarded("registry.example")
     path, kind = {
-        "POST": ("/subjects/s/versions", q.Register),
-        "DELETE": ("/subjects/s", q.DeleteSubject),
-        "PUT": ("/mode/s", q.SetMode),
+        "POST": ("/subjects/s/versions", Register),
+        "DELETE": ("/subjects/s", DeleteSubject),
+        "PUT": ("/mode/s", SetMode),
     }[method]
     body = {"POST": b'{"schema": "\\"string\\""}', "DELETE": b"", "PUT": b'{"mode": "IMPORT"}'}[method]
     answer = http.request(method, path, headers={"Host": "localhost", **headers}, content=body)

@@ -15,9 +15,9 @@ from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
 from treaty.api.network.caching_protocol import CachingProtocol, is_supported
 from treaty.api.response_cache import ResponseCache
-from treaty.core import requests as q
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.versions import DeleteVersion, GetVersion
 from treaty.core.names import subject_of
-from treaty.core.requests import DeleteVersion
 from treaty.core.schema import Reference
 
 TARGETS = [
@@ -137,13 +137,13 @@ def test_references_of_a_schema_by_id_are_followed_in_memory() -> None:
         async with running() as server:
             reference = Reference("r", "referred", 3)
             text = '{"type":"record","name":"o","fields":[{"name":"f","type":"r"}]}'
-            server.member.answers[q.GetSchema] = replace(SCHEMA, text=text, references=(reference,))
+            server.member.answers[GetSchema] = replace(SCHEMA, text=text, references=(reference,))
             referred = '{"type":"record","name":"r","fields":[]}'
-            server.member.answers[q.GetVersion] = replace(VERSION, text=referred)
+            server.member.answers[GetVersion] = replace(VERSION, text=referred)
             peer = await server.connect()
             answer = await peer.ask(b"/schemas/ids/7?format=resolved")
             assert b'\\"name\\":\\"r\\"' in answer
-            assert [type(one) for one in server.member.asked] == [q.GetSchema, q.GetVersion]
+            assert [type(one) for one in server.member.asked] == [GetSchema, GetVersion]
             assert [one.consistency for one in server.member.calls] == ["", "eventual"]
             await peer.close()
 
@@ -158,7 +158,7 @@ def test_a_commit_empties_the_memo_and_an_answer_begun_before_it_is_not_kept() -
             assert server.app.cache.size > 0
             server.member.changed[0]()
             assert server.app.cache.size == 0
-            server.member.answers[q.GetSchema] = ANSWERS[q.GetSchema]
+            server.member.answers[GetSchema] = ANSWERS[GetSchema]
             asked = len(server.member.asked)
             await peer.ask(b"/schemas/ids/7")
             assert len(server.member.asked) == asked + 1

@@ -19,8 +19,8 @@ from tests.facades.interfaces import (
 )
 from tests.facades.test_interfaces import optional, play, read_everywhere
 from treaty.core.messages import groups as g
+from treaty.core.messages.request import Request
 from treaty.core.names import Subject
-from treaty.core.requests import Request
 from treaty.wire.native import MEDIA, PATH, ask_bytes
 
 ORDER = '{"type":"object","title":"shop.Order","properties":{"id":{"type":"integer"}},"additionalProperties":false}'

@@ -12,9 +12,9 @@ from treaty import connect
 from treaty.cli.main import group
 from treaty.core.access.rights import Access, AccessRule, with_included
 from treaty.core.messages.metastore import CreateType, DescribeSource
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Forbidden, NotPermitted
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
-from treaty.core.requests import Request
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.ksqldb.commands import CommandRecord, CommandState, read_backup, take_all
 from treaty.metastore.ksqldb.importer import CommandImport, import_state

@@ -14,10 +14,11 @@ from tests.commands import run
 from treaty.assemble import connect
 from treaty.cli.log.dump_file import open_dump_file
 from treaty.core.limits import RESTORE_GAP
+from treaty.core.messages.contexts import MakeContext
+from treaty.core.messages.registration import Register
 from treaty.core.messages.search import parse_terms
 from treaty.core.names import subject_of
 from treaty.core.refusals import TooLarge, Unavailable
-from treaty.core.requests import MakeContext, Register
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import FindEntries
 from treaty.core.state.state_tables import SCHEMA, SCHEMA_BY_GUID, TABLES

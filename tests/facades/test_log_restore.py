@@ -11,8 +11,8 @@ from tests.commands import run
 from treaty.assemble import connect
 from treaty.cli.log import backup
 from treaty.cli.log.dump_file import open_dump_file, write_dump_file
+from treaty.core.messages.listings import ListSchemas
 from treaty.core.refusals import Unavailable
-from treaty.core.requests import ListSchemas
 from treaty.core.state.commit import Position, as_root, roots_of
 from treaty.core.state.rows import EncodedRow
 from treaty.log.maintenance.dump import DumpHead, write_dump

@@ -30,9 +30,9 @@ from treaty.api.network.connections import ConnectionTable
 from treaty.api.protection import ProtectionSettings, open_protection
 from treaty.assemble import open_node
 from treaty.cli.main import group
-from treaty.core import answers as a
-from treaty.core import requests as q
 from treaty.core.limits import CONNECTIONS_EACH
+from treaty.core.messages.listings import ListSubjects, Subjects
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, OutcomeUnknown, Unavailable
 from treaty.core.registry import CallOptions
@@ -82,7 +82,7 @@ async def usual(pages: Pages) -> None:
         for _ in range(2):
             await node.ask(post("s"), once)
         await node.ask(post(":.team:s"))
-        await node.ask(q.ListSubjects())
+        await node.ask(ListSubjects())
         with pytest.raises(Incompatible):
             await node.ask(post("s", '["b"]'))
         pages.beat(node)
@@ -92,7 +92,7 @@ async def usual(pages: Pages) -> None:
 async def unreachable(pages: Pages) -> None:
     disk, weather = Disk(9), Weather(FAIR)
     async with living(way(disk, weather)) as node:
-        await node.ask(q.ListSubjects())
+        await node.ask(ListSubjects())
         pages.beat(node)
         weather.unavailable = 1.0
         asked = asyncio.create_task(node.ask(post("s"), CallOptions(timeout=30.0)))
@@ -120,7 +120,7 @@ async def full(pages: Pages) -> None:
 async def unknown(pages: Pages) -> None:
     disk, weather = Disk(9), Weather(FAIR)
     async with living(way(disk, weather)) as node:
-        await node.ask(q.ListSubjects())
+        await node.ask(ListSubjects())
         pages.beat(node)
         weather.unknown = 1.0
         with pytest.raises(OutcomeUnknown):
@@ -153,7 +153,7 @@ async def behind(pages: Pages) -> None:
     """A node whose reads take long: it knows the end of the log, and has not its rows yet."""
     disk, weather = Disk(9), Weather(FAIR)
     async with living(way(disk), 1) as writer, living(way(disk, weather), 2) as reader:
-        await reader.ask(q.ListSubjects())
+        await reader.ask(ListSubjects())
         pages.beat(reader)
         weather.latency = 2.0
         await writer.ask(post("s"))
@@ -171,7 +171,7 @@ async def changed_rows(pages: Pages) -> None:
         flip(disk)
         async with living(way(disk, seed=3), 3) as node:
             with pytest.raises(Unavailable):
-                await node.ask(q.ListSubjects(), CallOptions(timeout=5.0))
+                await node.ask(ListSubjects(), CallOptions(timeout=5.0))
             pages.beat(node)
 
 
@@ -185,7 +185,7 @@ async def newer_rows(pages: Pages) -> None:
         rows = (EncodedRow("dreams", '["x"]', '{"v":1}'),)
         roots = roots_after(node.follower.tables, rows)
         assert disk.take(make_append(disk.tip, b"a" * 16, (Commit(2, rows),), roots)) is AppendResult.ACCEPTED
-        await node.ask(q.ListSubjects())
+        await node.ask(ListSubjects())
         log.foreign_records = 2  # as a topic counts them
         pages.beat(node)
 
@@ -253,7 +253,7 @@ def connections(pages: Pages) -> None:
 
     async def story() -> None:
         async with running() as served:
-            served.member.answers[q.ListSubjects] = a.Subjects(LARGE)
+            served.member.answers[ListSubjects] = Subjects(LARGE)
             pages.look(served.app.metrics.page())
             slow = await stuck(served)
             for _ in range(40):
@@ -284,11 +284,11 @@ def state_file(pages: Pages) -> None:
 
     async def write(url: str) -> None:
         async with open_node(url) as node:
-            await node.ask(q.Register(subject_of("s"), Draft('"int"')))
+            await node.ask(Register(subject_of("s"), Draft('"int"')))
 
     async def read(url: str, path: Path) -> None:
         async with open_node(url, state=path) as node:
-            await node.ask(q.ListSubjects())
+            await node.ask(ListSubjects())
             for _ in range(3):
                 pages.beat(node)
                 await asyncio.sleep(0.3)

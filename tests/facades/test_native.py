@@ -18,16 +18,32 @@ from tests.simulation.asker import Asker
 from tests.simulation.workload import made_of_types
 from treaty.api.application import build_application
 from treaty.assemble import open_node
-from treaty.core import requests as q
-from treaty.core.answers import Config, Resource
 from treaty.core.limits import IN_FLIGHT
 from treaty.core.messages import associations as t
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.contexts import DeleteContext, ListContexts, MakeContext
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
 from treaty.core.messages.metastore import GetDestination
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.registration import Derive, ExpectedVersion, ForceReason, Register, SubjectCreation
+from treaty.core.messages.request import LATEST, Request
+from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, ReferencedBy, UsesOf
+from treaty.core.messages.settings import (
+    Config,
+    DeleteConfig,
+    DeleteMode,
+    GetConfig,
+    GetMode,
+    ListSettings,
+    Scope,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, FindVersion, GetVersion, Lookup
 from treaty.core.names import Subject, subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
 from treaty.core.refusals import Forbidden, RegistryError, Unavailable
 from treaty.core.registry import AsyncRegistry, CallOptions
-from treaty.core.requests import Request
 from treaty.core.schema import Draft, Metadata, Reference, TaggedPath
 from treaty.core.state.codec import encode_message
 from treaty.wire.confluent.errors import error_body, status_of
@@ -40,60 +56,60 @@ WIDER = RECORD.replace("]}", ',{"name":"n","type":["null","int"],"default":null}
 BAD = RECORD.replace("long", "string")
 A, GONE, EMPTY = subject_of("open-a"), subject_of("gone"), subject_of("nobody")
 OWNED = Draft(RECORD, metadata=Metadata(properties=(("owner", "ada"),)))
-TOPIC = Resource("orders", "lkc-1", "id-1")
+TOPIC = t.Resource("orders", "lkc-1", "id-1")
 REMOVAL = t.ResourceChange(TOPIC, (t.AssociationChange("DELETE", t.AssociationSpec("value")),))
 STORY: tuple[Request[Any], ...] = (
-    q.Register(A, OWNED, properties=(("team", "a"),), create_with=q.SubjectCreation(properties=(("made", "by hand"),))),
-    q.Register(A, Draft(WIDER), force=q.ForceReason("", "because"), expected=q.ExpectedVersion("number", 1)),
-    q.Register(A, Draft(BAD)),
-    q.Register(A, Draft("{")),
-    q.Register(A, Draft(WIDER), expected=q.ExpectedVersion("ordinal", 7)),
-    q.Register(subject_of("b"), Draft('"no"', references=(Reference("x", "nobody", 1),))),
-    q.Register(GONE, Draft('"int"')),
-    q.Derive(A, 1, add_tags=(TaggedPath("shop.Order.id", "sr_field", ("PII",)),)),
-    q.Derive(EMPTY, 1),
-    q.GetVersion(A, q.LATEST, find_tags=("*",)),
-    q.GetVersion(EMPTY, 1),
-    q.GetVersion(A, 77),
-    q.GetVersion(A, -7),
-    q.GetSchema(1, max_id=True),
-    q.GetSchema(99),
-    q.GetGuid("no guid"),
-    q.GetGuidIds("ffffffff-0000-0000-0000-000000000000"),
-    q.FindVersion(A, (("owner", "ada"),)),
-    q.FindVersion(A, (("owner", "bob"),)),
-    q.Lookup(A, OWNED, normalize=False),
-    q.Lookup(A, Draft("{")),
-    q.Check(A, Draft(BAD)),
-    q.Check(A, Draft(WIDER), 1),
-    q.ListVersions(A, "all"),
-    q.ListVersions(EMPTY),
-    q.ListSubjects(),
-    q.ListSchemas(Subject("*", ""), aliases=True, limit=2),
-    q.UsesOf(1),
-    q.UsesOf(99),
-    q.ReferencedBy(A, 1),
-    q.SetConfig(q.Scope(".", "open-a"), Config(level="FULL", group="g"), ("alias",)),
-    q.SetConfig(q.Scope(".", "open-a"), Config(level="SIDEWAYS")),
-    q.SetConfig(q.Scope(".", "open-a"), Config(), ("no member",)),
-    q.SetConfig(q.Scope("no context", "open-a"), Config(level="FULL")),
-    q.SetMode(q.Scope(".x:y"), "READONLY"),
-    q.GetConfig(q.Scope(".", "open-a"), resolve=True),
-    q.GetConfig(q.Scope(".", "nobody")),
-    q.SetMode(q.Scope(".", "open-a"), "READONLY"),
-    q.SetMode(q.Scope(".", "open-a"), "SIDEWAYS"),
-    q.GetMode(q.Scope(".", "open-a")),
-    q.Register(A, Draft('"string"')),
-    q.ListSettings(),
-    q.DeleteMode(q.Scope(".", "open-a")),
-    q.DeleteMode(q.Scope(".", "open-a")),
-    q.DeleteConfig(q.Scope(".", "open-a")),
-    q.MakeContext(".empty", 5),
-    q.SetMode(q.Scope(".empty"), "IMPORT"),
-    q.MakeContext(".empty", 5),
-    q.ListContexts(),
-    q.DeleteContext("."),
-    q.DeleteContext(".empty"),
+    Register(A, OWNED, properties=(("team", "a"),), create_with=SubjectCreation(properties=(("made", "by hand"),))),
+    Register(A, Draft(WIDER), force=ForceReason("", "because"), expected=ExpectedVersion("number", 1)),
+    Register(A, Draft(BAD)),
+    Register(A, Draft("{")),
+    Register(A, Draft(WIDER), expected=ExpectedVersion("ordinal", 7)),
+    Register(subject_of("b"), Draft('"no"', references=(Reference("x", "nobody", 1),))),
+    Register(GONE, Draft('"int"')),
+    Derive(A, 1, add_tags=(TaggedPath("shop.Order.id", "sr_field", ("PII",)),)),
+    Derive(EMPTY, 1),
+    GetVersion(A, LATEST, find_tags=("*",)),
+    GetVersion(EMPTY, 1),
+    GetVersion(A, 77),
+    GetVersion(A, -7),
+    GetSchema(1, max_id=True),
+    GetSchema(99),
+    GetGuid("no guid"),
+    GetGuidIds("ffffffff-0000-0000-0000-000000000000"),
+    FindVersion(A, (("owner", "ada"),)),
+    FindVersion(A, (("owner", "bob"),)),
+    Lookup(A, OWNED, normalize=False),
+    Lookup(A, Draft("{")),
+    Check(A, Draft(BAD)),
+    Check(A, Draft(WIDER), 1),
+    ListVersions(A, "all"),
+    ListVersions(EMPTY),
+    ListSubjects(),
+    ListSchemas(Subject("*", ""), aliases=True, limit=2),
+    UsesOf(1),
+    UsesOf(99),
+    ReferencedBy(A, 1),
+    SetConfig(Scope(".", "open-a"), Config(level="FULL", group="g"), ("alias",)),
+    SetConfig(Scope(".", "open-a"), Config(level="SIDEWAYS")),
+    SetConfig(Scope(".", "open-a"), Config(), ("no member",)),
+    SetConfig(Scope("no context", "open-a"), Config(level="FULL")),
+    SetMode(Scope(".x:y"), "READONLY"),
+    GetConfig(Scope(".", "open-a"), resolve=True),
+    GetConfig(Scope(".", "nobody")),
+    SetMode(Scope(".", "open-a"), "READONLY"),
+    SetMode(Scope(".", "open-a"), "SIDEWAYS"),
+    GetMode(Scope(".", "open-a")),
+    Register(A, Draft('"string"')),
+    ListSettings(),
+    DeleteMode(Scope(".", "open-a")),
+    DeleteMode(Scope(".", "open-a")),
+    DeleteConfig(Scope(".", "open-a")),
+    MakeContext(".empty", 5),
+    SetMode(Scope(".empty"), "IMPORT"),
+    MakeContext(".empty", 5),
+    ListContexts(),
+    DeleteContext("."),
+    DeleteContext(".empty"),
     t.Associate(TOPIC, (t.AssociationSpec("value", A, "STRONG"),)),
     t.Associate(replace(TOPIC, id="id-2", name="bills"), (t.AssociationSpec("value", A, "STRONG"),)),
     t.ListAssociations(t.OfSubject(A)),
@@ -102,14 +118,14 @@ STORY: tuple[Request[Any], ...] = (
     t.GetAssociations((t.ListAssociations(t.OfId("id-1")),), schemas=True),
     t.ChangeAssociations((REMOVAL, t.ResourceChange(TOPIC, ()))),
     t.Dissociate("id-1", kinds=("value",)),
-    q.GetOutcome("c1"),
-    q.GetOutcome("nobody's"),
-    q.DeleteVersion(A, 1),
-    q.DeleteVersion(A, 1),
-    q.DeleteSubject(GONE),
-    q.DeleteSubject(GONE),
-    q.DeleteSubject(GONE, permanent=True),
-    q.DeleteSubject(GONE, permanent=True),
+    GetOutcome("c1"),
+    GetOutcome("nobody's"),
+    DeleteVersion(A, 1),
+    DeleteVersion(A, 1),
+    DeleteSubject(GONE),
+    DeleteSubject(GONE),
+    DeleteSubject(GONE, permanent=True),
+    DeleteSubject(GONE, permanent=True),
 )
 """Operations done, and most of them refused."""
 ASKED = STORY + tuple(
@@ -177,7 +193,7 @@ def test_the_same_command_again_is_the_same_command() -> None:
                 again = await post(http, STORY[0], treaty_command="c1", treaty_again="true")
                 assert first.status == again.status == 200
                 assert read_answer(STORY[0], first) == read_answer(STORY[0], again)
-                missing = await post(http, q.GetVersion(A, 1), treaty_position="ff.1.ff")
+                missing = await post(http, GetVersion(A, 1), treaty_position="ff.1.ff")
                 assert (missing.status, b"TOKEN" in missing.body) == (400, True)
 
     asyncio.run(run())
@@ -217,7 +233,7 @@ def test_every_operation_asks_for_the_rights_that_it_needs(tmp_path: Path) -> No
 
 def test_who_forces_is_who_asks(tmp_path: Path) -> None:
     async def story(it: Door) -> None:
-        forced = q.Register(A, Draft(RECORD), force=q.ForceReason("somebody else", "because"))
+        forced = Register(A, Draft(RECORD), force=ForceReason("somebody else", "because"))
         reply = read_answer(forced, await post(it.http, forced, **basic("chief")))
         assert reply.answer.version.forced is not None
         assert reply.answer.version.forced.who == "user:chief"
@@ -240,16 +256,16 @@ def test_changes_are_written_down_and_reads_are_not(tmp_path: Path) -> None:
 
 
 MADE = (
-    q.SubjectCreation("pravega"),
-    q.SubjectCreation(types="many"),
-    q.SubjectCreation(order="schemaver"),
-    q.SubjectCreation(identity="exact"),
+    SubjectCreation("pravega"),
+    SubjectCreation(types="many"),
+    SubjectCreation(order="schemaver"),
+    SubjectCreation(identity="exact"),
 )
 
 
 @pytest.mark.parametrize("made", MADE)
-def test_what_an_api_says_of_its_subjects_no_client_says(tmp_path: Path, made: q.SubjectCreation) -> None:
-    register = q.Register(A, Draft(RECORD), create_with=made)
+def test_what_an_api_says_of_its_subjects_no_client_says(tmp_path: Path, made: SubjectCreation) -> None:
+    register = Register(A, Draft(RECORD), create_with=made)
     wish = t.AssociationSpec("value", A, schema=register)
     requests: tuple[Request[Any], ...] = (
         register,
@@ -266,7 +282,7 @@ def test_what_an_api_says_of_its_subjects_no_client_says(tmp_path: Path, made: q
                 "CREATE_WITH",
                 "policy, properties and schemes",
             )
-        listed = read_answer(q.ListSubjects(), await post(it.http, q.ListSubjects(), **ROOT))
+        listed = read_answer(ListSubjects(), await post(it.http, ListSubjects(), **ROOT))
         assert listed.answer.names == ()
 
     play(tmp_path, story)
@@ -288,13 +304,13 @@ def test_a_server_that_only_reads_refuses_changes(tmp_path: Path) -> None:
 def test_answers_are_counted_by_operation_identified_packed_and_never_kept(member: Fixed) -> None:
     app = build_application(member)
     http = TestClient(app.dispatcher)
-    member.answers[q.ListSubjects] = type(member.answers[q.ListSubjects])(tuple(f"s{n}" for n in range(5_000)))  # type: ignore[call-arg]  # a list of names
-    got = http.post(PATH, content=ask_bytes(q.ListSubjects()), headers={"x-request-id": "mine"})
+    member.answers[ListSubjects] = type(member.answers[ListSubjects])(tuple(f"s{n}" for n in range(5_000)))  # type: ignore[call-arg]  # a list of names
+    got = http.post(PATH, content=ask_bytes(ListSubjects()), headers={"x-request-id": "mine"})
     assert got.json()["answer"]["names"][4_999] == "s4999"
     assert (got.headers["content-encoding"], got.headers["x-request-id"]) == ("gzip", "mine")
     assert (got.headers["content-type"], got.headers["treaty-position"]) == ("application/json", str(TOKEN))
     assert "no-store" in got.headers["cache-control"]
-    plain = http.post(PATH, content=ask_bytes(q.ListSubjects()), headers={"accept-encoding": "identity"})
+    plain = http.post(PATH, content=ask_bytes(ListSubjects()), headers={"accept-encoding": "identity"})
     assert (plain.json(), len(gzip.compress(plain.content)) < len(plain.content)) == (got.json(), True)
     assert app.cache.size == 0
     http.post(PATH, content=b"{}")
@@ -306,15 +322,15 @@ def test_answers_are_counted_by_operation_identified_packed_and_never_kept(membe
 def test_a_full_server_says_come_again(member: Fixed) -> None:
     app = build_application(member)
     app.metrics.in_flight = IN_FLIGHT
-    got = TestClient(app.dispatcher).post(PATH, content=ask_bytes(q.ListContexts()))
+    got = TestClient(app.dispatcher).post(PATH, content=ask_bytes(ListContexts()))
     assert (got.status_code, got.headers["retry-after"]) == (503, "1")
-    member.answers[q.ListContexts] = Unavailable("busy", 7)
+    member.answers[ListContexts] = Unavailable("busy", 7)
     app.metrics.in_flight = 0
-    got = TestClient(app.dispatcher).post(PATH, content=ask_bytes(q.ListContexts()))
+    got = TestClient(app.dispatcher).post(PATH, content=ask_bytes(ListContexts()))
     assert (got.status_code, got.headers["retry-after"], got.json()["error"]["kind"]) == (503, "7", "unavailable")
 
 
 def test_a_fault_of_the_server_is_said_as_one(member: Fixed) -> None:
-    member.answers[q.ListContexts] = ZeroDivisionError("secret")
-    got = TestClient(build_application(member).dispatcher).post(PATH, content=ask_bytes(q.ListContexts()))
+    member.answers[ListContexts] = ZeroDivisionError("secret")
+    got = TestClient(build_application(member).dispatcher).post(PATH, content=ask_bytes(ListContexts()))
     assert (got.status_code, got.json()) == (500, {"error_code": 500, "message": "Internal Server Error"})

@@ -15,8 +15,8 @@ from tests.facades.test_native import STORY, post
 from tests.facades.twin import Fixed
 from treaty.api.application import build_application
 from treaty.assemble import open_node
-from treaty.core import requests as q
 from treaty.core.limits import REQUEST_BYTES
+from treaty.core.messages.contexts import ListContexts
 from treaty.core.operations import OPERATIONS
 from treaty.core.refusals import NotOffered, RegistryError
 from treaty.wire.http_response import HttpResponse
@@ -67,7 +67,7 @@ def test_bodies_that_can_not_be_right(
     assert not member.asked
     received = HttpResponse(got.status_code, got.headers.get, got.content)
     with pytest.raises(NotOffered if rule == "OPERATION" else RegistryError):
-        read_answer(q.ListContexts(), received)
+        read_answer(ListContexts(), received)
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from treaty.api.application import ServerApplication, build_application
 from treaty.api.bodies import accepts_gzip
 from treaty.api.confluent.server import LEVEL
 from treaty.cli.logging_setup import JsonFormatter, TextFormatter
-from treaty.core import answers as a
-from treaty.core import requests as q
 from treaty.core.limits import GZIP_BYTES, REQUEST_BYTES
+from treaty.core.messages.listings import ListSubjects, Subjects
+from treaty.core.messages.schemas import GetSchema, SchemaFound
 from treaty.core.state import values
 from treaty.core.state.commit import Position
 from treaty.core.state.rows import Row, encode_row
@@ -66,7 +66,7 @@ def test_lines_carry_the_id_of_their_request(member: Fixed) -> None:
         def emit(self, record: logging.LogRecord) -> None:
             printed.append(self.format(record))
 
-    member.answers[q.ListSubjects] = ZeroDivisionError()
+    member.answers[ListSubjects] = ZeroDivisionError()
     http = TestClient(build_application(member).dispatcher, raise_server_exceptions=False)
     for formatter in (JsonFormatter(), TextFormatter("%(message)s%(request)s")):
         handler = Keeping()
@@ -105,7 +105,7 @@ def test_one_client_leaves_room_for_others(member: Fixed) -> None:
 def test_requests_are_given_back_however_they_end(member: Fixed) -> None:
     app = build_application(member)
     http = TestClient(app.dispatcher, raise_server_exceptions=False)
-    member.answers[q.ListSubjects] = ZeroDivisionError()
+    member.answers[ListSubjects] = ZeroDivisionError()
     for path in ("/subjects", "/nowhere", "/schemas/ids/7"):
         http.get(path)
     assert (dict(app.dispatcher.in_flight_by_client), app.metrics.in_flight) == ({}, 0)
@@ -165,7 +165,7 @@ def fetched(app: ServerApplication, path: bytes, encoding: bytes) -> tuple[dict[
 
 def test_large_answers_are_compressed_for_clients_that_take_it(member: Fixed) -> None:
     app = build_application(member)
-    member.answers[q.ListSubjects] = a.Subjects(NAMES)
+    member.answers[ListSubjects] = Subjects(NAMES)
     headers, body = fetched(app, b"/subjects", b"gzip")
     assert (headers[b"content-encoding"], headers[b"vary"]) == (b"gzip", b"accept, accept-encoding")
     assert int(headers[b"content-length"]) == len(body) < GZIP_BYTES
@@ -173,13 +173,13 @@ def test_large_answers_are_compressed_for_clients_that_take_it(member: Fixed) ->
     plain, whole = fetched(app, b"/subjects", b"identity")
     assert (plain.get(b"content-encoding"), plain[b"vary"]) == (None, b"accept, accept-encoding")
     assert json.loads(whole) == list(NAMES)
-    member.answers[q.ListSubjects] = a.Subjects(FEW)
+    member.answers[ListSubjects] = Subjects(FEW)
     small, _ = fetched(app, b"/subjects", b"gzip")
     assert not {b"content-encoding", b"vary"} & small.keys()
 
 
 def test_huge_answers_are_compressed_aside(member: Fixed) -> None:
-    member.answers[q.ListSubjects] = a.Subjects(NAMES * 20)
+    member.answers[ListSubjects] = Subjects(NAMES * 20)
     _, body = fetched(build_application(member), b"/subjects", b"gzip")
     assert json.loads(gzip.decompress(body)) == list(NAMES * 20)
 
@@ -188,7 +188,7 @@ def test_hot_answers_are_kept_in_both_forms() -> None:
     async def story() -> None:
         async with running() as server:
             text = json.dumps({"type": "enum", "name": "E", "symbols": [f"S{number}" for number in range(3000)]})
-            server.member.answers[q.GetSchema] = a.SchemaFound(7, SCHEMA.guid, "AVRO", text)
+            server.member.answers[GetSchema] = SchemaFound(7, SCHEMA.guid, "AVRO", text)
             peer = await server.connect()
             for _ in range(3):
                 packed = await peer.ask(b"/schemas/ids/7", PLAIN + b"Accept-Encoding: gzip\r\n")

@@ -28,8 +28,8 @@ from treaty.assemble.peers import (
 from treaty.assemble.reach import PeeringError
 from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials
 from treaty.core.command import Command
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.node.peer_batches import PeerBatcher
 from treaty.wire.peer.message import DecidedReply, ForwardedCommand, ForwardReply, PeerUnreachableError

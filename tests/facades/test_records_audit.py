@@ -18,10 +18,10 @@ from treaty.api.protection import ProtectionSettings, open_protection
 from treaty.assemble import open_node
 from treaty.client.kafka.producer import OutgoingRecord
 from treaty.core.messages.deleted_topics import LeaseTopics
+from treaty.core.messages.request import Request
 from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart, ReleaseRunner
 from treaty.core.refusals import Refusal
 from treaty.core.registry import CallOptions
-from treaty.core.requests import Request
 from treaty.core.sources import Source
 from treaty.metastore.records.destinations import RecordDestinations, RecordsUncertainError
 from treaty.metastore.records.steps import RecordDestination

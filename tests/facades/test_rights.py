@@ -11,8 +11,10 @@ from tests.facades.doors import ROOT, STRING, Door, basic, door, play
 from treaty.api.confluent.routes import TABLE
 from treaty.api.protection import ProtectionSettings
 from treaty.api.request_scope import RequestCaller, set_caller
+from treaty.core.messages.contexts import ListContexts
+from treaty.core.messages.listings import ListSubjects
+from treaty.core.messages.schemas import GetSchema
 from treaty.core.refusals import Unauthenticated
-from treaty.core.requests import GetSchema, ListContexts, ListSubjects
 
 ASKED: dict[str, list[tuple[str, str, Any]]] = {
     "read": [

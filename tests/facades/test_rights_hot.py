@@ -20,10 +20,11 @@ from treaty.api.http_server import ListenerSettings, serve
 from treaty.api.protection import ProtectionSettings, open_protection
 from treaty.api.response_cache import BLOCKS, ResponseCache
 from treaty.core.limits import HOT_BLOCKS
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetSchema
 from treaty.core.names import Subject
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import GetSchema, Request
 
 A = TypeVar("A")
 

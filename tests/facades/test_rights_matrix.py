@@ -21,11 +21,28 @@ from tests.simulation.judging.model.rights import EVERY, is_allowed
 from tests.simulation.workload import made_of_types
 from treaty.api.auth.settings import read_settings
 from treaty.api.protection import ProtectionSettings
-from treaty.core import requests as q
 from treaty.core.access.rights import Access
-from treaty.core.answers import Config, Resource
 from treaty.core.messages import associations as t
 from treaty.core.messages import differences as d
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.contexts import DeleteContext, ListContexts, MakeContext
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.registration import Derive, ForceReason, Register
+from treaty.core.messages.request import LATEST, Request
+from treaty.core.messages.schemas import ReferencedBy
+from treaty.core.messages.settings import (
+    Config,
+    DeleteConfig,
+    DeleteMode,
+    GetConfig,
+    GetMode,
+    ListSettings,
+    Scope,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, FindVersion, GetVersion, Lookup
 from treaty.core.names import Subject
 from treaty.core.operations import NAMED_OPERATIONS, OPERATIONS, refuse_unless_allowed
 from treaty.core.refusals import Forbidden
@@ -61,7 +78,7 @@ def access_of(role: str) -> Access:
     return RIGHTS.access(f"user:{role}")
 
 
-def expected(role: str, request: q.Request[Any]) -> bool:
+def expected(role: str, request: Request[Any]) -> bool:
     """Whether the model allows it."""
     return is_allowed(access_of(role), RULES[type(request)].needs(request))
 
@@ -90,7 +107,7 @@ def test_every_operation_needs_of_every_role_what_the_model_says(name: str) -> N
 # -------------------------------------------------------------------------------------------------------- spellings
 
 
-Row = tuple[str, str, Any, Callable[[Subject], q.Request[Any]]]
+Row = tuple[str, str, Any, Callable[[Subject], Request[Any]]]
 BODY = {"schema": STRING}
 DRAFT = Draft(STRING)
 RESOURCE = {"resourceName": "victim", "resourceNamespace": "lkc-1", "resourceId": "id-1"}
@@ -98,50 +115,50 @@ REFERS = {"schema": STRING, "references": [{"name": "r", "subject": ":.team:shut
 REFERENCE = Reference("r", ":.team:shut-a", 1)
 ROWS: dict[str, tuple[Row, ...]] = {
     "register": (
-        ("POST", "/subjects/{}/versions", BODY, lambda s: q.Register(s, DRAFT)),
-        ("POST", "/subjects/{}/versions?force=true", BODY, lambda s: q.Register(s, DRAFT, force=q.ForceReason("", ""))),
-        ("POST", "/subjects/{}/versions", {**BODY, "id": 7}, lambda s: q.Register(s, DRAFT, schema_id=7)),
-        ("POST", "/subjects/{}/versions", REFERS, lambda s: q.Register(s, Draft(STRING, references=(REFERENCE,)))),
+        ("POST", "/subjects/{}/versions", BODY, lambda s: Register(s, DRAFT)),
+        ("POST", "/subjects/{}/versions?force=true", BODY, lambda s: Register(s, DRAFT, force=ForceReason("", ""))),
+        ("POST", "/subjects/{}/versions", {**BODY, "id": 7}, lambda s: Register(s, DRAFT, schema_id=7)),
+        ("POST", "/subjects/{}/versions", REFERS, lambda s: Register(s, Draft(STRING, references=(REFERENCE,)))),
     ),
-    "derive": (("POST", "/subjects/{}/versions/1/tags", {}, lambda s: q.Derive(s, 1)),),
+    "derive": (("POST", "/subjects/{}/versions/1/tags", {}, lambda s: Derive(s, 1)),),
     "delete-version": (
-        ("DELETE", "/subjects/{}/versions/1", None, lambda s: q.DeleteVersion(s, 1)),
-        ("DELETE", "/subjects/{}/versions/1?force=true", None, lambda s: q.DeleteVersion(s, 1, force=True)),
+        ("DELETE", "/subjects/{}/versions/1", None, lambda s: DeleteVersion(s, 1)),
+        ("DELETE", "/subjects/{}/versions/1?force=true", None, lambda s: DeleteVersion(s, 1, force=True)),
     ),
     "delete-subject": (
-        ("DELETE", "/subjects/{}?permanent=true", None, q.DeleteSubject),
-        ("DELETE", "/subjects/{}?force=true", None, lambda s: q.DeleteSubject(s, force=True)),
+        ("DELETE", "/subjects/{}?permanent=true", None, DeleteSubject),
+        ("DELETE", "/subjects/{}?force=true", None, lambda s: DeleteSubject(s, force=True)),
     ),
     "set-config": (
-        ("PUT", "/config/{}", {"compatibility": "FULL"}, lambda s: q.SetConfig(q.Scope(*s), Config(level="FULL"))),
-        ("PUT", "/config/{}", {"alias": "open-a"}, lambda s: q.SetConfig(q.Scope(*s), Config(alias="open-a"))),
+        ("PUT", "/config/{}", {"compatibility": "FULL"}, lambda s: SetConfig(Scope(*s), Config(level="FULL"))),
+        ("PUT", "/config/{}", {"alias": "open-a"}, lambda s: SetConfig(Scope(*s), Config(alias="open-a"))),
         (
             "PUT",
             "/config/{}",
             {"alias": ":.team:shut-a"},
-            lambda s: q.SetConfig(q.Scope(*s), Config(alias=":.team:shut-a")),
+            lambda s: SetConfig(Scope(*s), Config(alias=":.team:shut-a")),
         ),
     ),
-    "delete-config": (("DELETE", "/config/{}", None, lambda s: q.DeleteConfig(q.Scope(*s))),),
+    "delete-config": (("DELETE", "/config/{}", None, lambda s: DeleteConfig(Scope(*s))),),
     "set-mode": (
-        ("PUT", "/mode/{}", {"mode": "READONLY"}, lambda s: q.SetMode(q.Scope(*s), "READONLY")),
-        ("PUT", "/mode/{}", {"mode": "IMPORT"}, lambda s: q.SetMode(q.Scope(*s), "IMPORT")),
+        ("PUT", "/mode/{}", {"mode": "READONLY"}, lambda s: SetMode(Scope(*s), "READONLY")),
+        ("PUT", "/mode/{}", {"mode": "IMPORT"}, lambda s: SetMode(Scope(*s), "IMPORT")),
     ),
-    "delete-mode": (("DELETE", "/mode/{}", None, lambda s: q.DeleteMode(q.Scope(*s))),),
-    "get-config": (("GET", "/config/{}?defaultToGlobal=true", None, lambda s: q.GetConfig(q.Scope(*s), resolve=True)),),
-    "get-mode": (("GET", "/mode/{}?defaultToGlobal=true", None, lambda s: q.GetMode(q.Scope(*s), resolve=True)),),
+    "delete-mode": (("DELETE", "/mode/{}", None, lambda s: DeleteMode(Scope(*s))),),
+    "get-config": (("GET", "/config/{}?defaultToGlobal=true", None, lambda s: GetConfig(Scope(*s), resolve=True)),),
+    "get-mode": (("GET", "/mode/{}?defaultToGlobal=true", None, lambda s: GetMode(Scope(*s), resolve=True)),),
     "lookup": (
-        ("POST", "/subjects/{}", BODY, lambda s: q.Lookup(s, DRAFT)),
-        ("POST", "/subjects/{}", REFERS, lambda s: q.Lookup(s, Draft(STRING, references=(REFERENCE,)))),
+        ("POST", "/subjects/{}", BODY, lambda s: Lookup(s, DRAFT)),
+        ("POST", "/subjects/{}", REFERS, lambda s: Lookup(s, Draft(STRING, references=(REFERENCE,)))),
     ),
-    "check": (("POST", "/compatibility/subjects/{}/versions/latest", BODY, lambda s: q.Check(s, DRAFT)),),
+    "check": (("POST", "/compatibility/subjects/{}/versions/latest", BODY, lambda s: Check(s, DRAFT)),),
     "get-version": (
-        ("GET", "/subjects/{}/versions/1", None, lambda s: q.GetVersion(s, 1)),
-        ("GET", "/subjects/{}/versions/latest/schema", None, lambda s: q.GetVersion(s, q.LATEST)),
+        ("GET", "/subjects/{}/versions/1", None, lambda s: GetVersion(s, 1)),
+        ("GET", "/subjects/{}/versions/latest/schema", None, lambda s: GetVersion(s, LATEST)),
     ),
-    "find-version": (("GET", "/subjects/{}/metadata?key=a&value=b", None, lambda s: q.FindVersion(s, (("a", "b"),))),),
-    "list-versions": (("GET", "/subjects/{}/versions", None, q.ListVersions),),
-    "referenced-by": (("GET", "/subjects/{}/versions/1/referencedby", None, lambda s: q.ReferencedBy(s, 1)),),
+    "find-version": (("GET", "/subjects/{}/metadata?key=a&value=b", None, lambda s: FindVersion(s, (("a", "b"),))),),
+    "list-versions": (("GET", "/subjects/{}/versions", None, ListVersions),),
+    "referenced-by": (("GET", "/subjects/{}/versions/1/referencedby", None, lambda s: ReferencedBy(s, 1)),),
     "list-associations": (("GET", "/associations/subjects/{}", None, lambda s: t.ListAssociations(t.OfSubject(s))),),
 }
 """How each operation that names a subject in its path is asked over HTTP, and the request that it means."""
@@ -185,9 +202,9 @@ async def guarded(folder: Path, *, read_only: bool) -> AsyncIterator[Door]:
     async with door(ProtectionSettings(folder / "rights.toml", read_only=read_only)) as it:
         for subject in SUBJECTS:
             await it.app.node.ask(
-                q.Register(subject, Draft(f'{{"type":"fixed","name":"F{len(subject.name)}","size":1}}'))
+                Register(subject, Draft(f'{{"type":"fixed","name":"F{len(subject.name)}","size":1}}'))
             )
-            await it.app.node.ask(q.Register(subject, DRAFT, force=q.ForceReason("", "")))
+            await it.app.node.ask(Register(subject, DRAFT, force=ForceReason("", "")))
         yield it
 
 
@@ -202,7 +219,7 @@ async def play_paths(folder: Path, every: int) -> None:
     turn = 0
     async with guarded(folder, read_only=True) as it:
         command = CallOptions(command_id="roots", principal="user:root")
-        token = (await it.app.node.ask(q.SetMode(q.Scope(".", "zzz"), "READWRITE"), command)).token
+        token = (await it.app.node.ask(SetMode(Scope(".", "zzz"), "READWRITE"), command)).token
         extras: list[dict[str, str]] = [
             {},
             {"Treaty-Position": str(token)},
@@ -242,7 +259,7 @@ def test_every_spelling_of_a_subject_for_every_role(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------- contexts, bodies, ids, guids and commands
 
 
-def comparisons(subject: Subject) -> Iterator[tuple[str, tuple[str, ...], Any, q.Request[Any]]]:
+def comparisons(subject: Subject) -> Iterator[tuple[str, tuple[str, ...], Any, Request[Any]]]:
     """All ways to compare a subject's versions, and to try a change of it."""
     named, text, free = d.ComparisonSide(subject), d.ComparisonSide(draft=DRAFT), d.ComparisonSide(SUBJECTS[0])
     word, other = f":{subject.context}:{subject.name}", f"{SUBJECTS[0]}@1"
@@ -266,22 +283,22 @@ def comparisons(subject: Subject) -> Iterator[tuple[str, tuple[str, ...], Any, q
     yield "POST", ("/treaty/v1/diff",), {"from": refers, "to": refers}, d.CompareVersions(side, side)
 
 
-OTHERS: tuple[tuple[str, tuple[str, ...], Any, q.Request[Any]], ...] = (
-    ("PUT", ("/treaty/contexts/.team", "/treaty/contexts/:.team:", "/treaty/contexts/team"), {}, q.MakeContext(".team")),
-    ("PUT", ("/treaty/contexts/.team", "/treaty/contexts/%2eteam"), {"highestId": 5}, q.MakeContext(".team", 5)),
-    ("DELETE", ("/contexts/.team", "/contexts/team", "/contexts/:.team:"), None, q.DeleteContext(".team")),
-    ("PUT", ("/config", "/contexts/%2e/config", "/config/:.:"), {"compatibility": "FULL"}, q.SetConfig(q.Scope("."), Config())),
+OTHERS: tuple[tuple[str, tuple[str, ...], Any, Request[Any]], ...] = (
+    ("PUT", ("/treaty/contexts/.team", "/treaty/contexts/:.team:", "/treaty/contexts/team"), {}, MakeContext(".team")),
+    ("PUT", ("/treaty/contexts/.team", "/treaty/contexts/%2eteam"), {"highestId": 5}, MakeContext(".team", 5)),
+    ("DELETE", ("/contexts/.team", "/contexts/team", "/contexts/:.team:"), None, DeleteContext(".team")),
+    ("PUT", ("/config", "/contexts/%2e/config", "/config/:.:"), {"compatibility": "FULL"}, SetConfig(Scope("."), Config())),
     ("PUT", ("/contexts/team/config", "/config/:.team:", "/config/:.team"), {"compatibility": "FULL"},
-     q.SetConfig(q.Scope(".team"), Config())),
-    ("PUT", ("/config/:.__GLOBAL:",), {"compatibility": "FULL"}, q.SetConfig(q.Scope("*"), Config())),
-    ("PUT", ("/mode", "/mode/:.:"), {"mode": "READONLY"}, q.SetMode(q.Scope("."), "READONLY")),
-    ("DELETE", ("/mode/:.team:?recursive=true", "/contexts/.team/mode"), None, q.DeleteMode(q.Scope(".team"))),
-    ("GET", ("/subjects", "/subjects?subjectPrefix=:*:"), None, q.ListSubjects()),
-    ("GET", ("/schemas", "/schemas?subjectPrefix=:.team:"), None, q.ListSchemas()),
-    ("GET", ("/contexts",), None, q.ListContexts()),
+     SetConfig(Scope(".team"), Config())),
+    ("PUT", ("/config/:.__GLOBAL:",), {"compatibility": "FULL"}, SetConfig(Scope("*"), Config())),
+    ("PUT", ("/mode", "/mode/:.:"), {"mode": "READONLY"}, SetMode(Scope("."), "READONLY")),
+    ("DELETE", ("/mode/:.team:?recursive=true", "/contexts/.team/mode"), None, DeleteMode(Scope(".team"))),
+    ("GET", ("/subjects", "/subjects?subjectPrefix=:*:"), None, ListSubjects()),
+    ("GET", ("/schemas", "/schemas?subjectPrefix=:.team:"), None, ListSchemas()),
+    ("GET", ("/contexts",), None, ListContexts()),
     *((method, paths, body, means) for subject in SUBJECTS for method, paths, body, means in comparisons(subject)),
-    ("GET", ("/treaty/settings",), None, q.ListSettings()),
-    ("GET", ("/treaty/outcome/none?principal=user:root",), None, q.GetOutcome("none", "user:root")),
+    ("GET", ("/treaty/settings",), None, ListSettings()),
+    ("GET", ("/treaty/outcome/none?principal=user:root",), None, GetOutcome("none", "user:root")),
     ("DELETE", ("/associations/resources/id-1",), None, t.Dissociate("id-1")),
     ("POST", ("/associations:batchGet",), {"requests": [{"resourceId": "id-1"}]}, t.GetAssociations(())),
     *(
@@ -289,7 +306,7 @@ OTHERS: tuple[tuple[str, tuple[str, ...], Any, q.Request[Any]], ...] = (
             "POST",
             ("/associations", f"/associations?context={subject.context}", f"/contexts/:{subject.context}:/associations"),
             {**RESOURCE, "resourceName": topic, "associations": [{"subject": f":{subject.context}:{subject.name}"}]},
-            t.Associate(Resource(topic, "lkc-1", "id-1"), (t.AssociationSpec("value", subject),)),
+            t.Associate(t.Resource(topic, "lkc-1", "id-1"), (t.AssociationSpec("value", subject),)),
         )
         for subject in SUBJECTS
         for topic in ("victim", "open-b")
@@ -313,7 +330,7 @@ def test_contexts_and_bodies_need_what_the_model_says(tmp_path: Path) -> None:
 def test_ids_and_guids_show_what_may_be_read_however_they_are_named(tmp_path: Path) -> None:
     async def run() -> None:
         async with guarded(tmp_path, read_only=True) as it:
-            found = [(await it.app.node.ask(q.GetVersion(one, 1))).answer for one in SUBJECTS]
+            found = [(await it.app.node.ask(GetVersion(one, 1))).answer for one in SUBJECTS]
             for role in (*ROLES, "none"):
                 who, reads = basic(role), [may(access_of(role), "read", *one) for one in SUBJECTS]
                 anything = any("read" in rule.may and rule.subjects for rule in access_of(role).rules)
@@ -343,7 +360,7 @@ def test_commands_of_others_are_nobodys_business(tmp_path: Path) -> None:
     async def run() -> None:
         async with guarded(tmp_path, read_only=False) as it:
             sent = CallOptions(command_id="c1", principal="user:root")
-            await it.app.node.ask(q.Register(Subject(".", "open-a"), Draft('"int"'), force=q.ForceReason("", "")), sent)
+            await it.app.node.ask(Register(Subject(".", "open-a"), Draft('"int"'), force=ForceReason("", "")), sent)
             for role in (*ROLES, "none"):
                 who = basic(role)
                 chief = may_whole(access_of(role), "admin", "*")
@@ -364,7 +381,7 @@ def test_an_alias_in_a_path_has_the_rights_of_its_target(tmp_path: Path) -> None
             turn = 0
             for target in SUBJECTS:
                 alias = f":{target.context}:{target.name}"
-                await it.app.node.ask(q.SetConfig(q.Scope(".", "nick"), Config(alias=alias)))
+                await it.app.node.ask(SetConfig(Scope(".", "nick"), Config(alias=alias)))
                 for name in aliased:
                     for method, path, body, means in ROWS[name]:
                         request = means(target)

@@ -16,9 +16,10 @@ from treaty.api.protection import ProtectionSettings
 from treaty.assemble.runtime import index_builder, open_node
 from treaty.assemble.search import keep_index, place_index
 from treaty.cli.main import group
-from treaty.core import requests as q
 from treaty.core.messages import metastore as m
+from treaty.core.messages.registration import Register, SubjectCreation
 from treaty.core.messages.search import Search
+from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import Subject
 from treaty.core.refusals import Unavailable
 from treaty.core.schema import Draft
@@ -55,8 +56,8 @@ def node_of(it: Door) -> Node:
 async def furnish(it: Door) -> None:
     ask = it.app.node.ask
     for name in ("open-a", "open-b", "shut-a"):
-        await ask(q.Register(Subject(".", name), draft("R" + name[-1])))
-    secret = q.Register(Subject(".", "open-secret"), draft("S"), create_with=q.SubjectCreation(private=True))
+        await ask(Register(Subject(".", name), draft("R" + name[-1])))
+    secret = Register(Subject(".", "open-secret"), draft("S"), create_with=SubjectCreation(private=True))
     await ask(secret)
     for name in ("clicks", "hidden"):
         await ask(m.CreateSource(m.SourceDefinition(name, "STREAM", "", (SourceColumn("email", "STRING"),))))
@@ -110,7 +111,7 @@ def test_hits_counts_and_facets_are_of_what_the_caller_may_read(tmp_path: Path) 
                     status, told = await it.ask("GET", f"{PATH}?{query}", basic("all"))
                     assert (status, told["error"]["reason"]["path"]) == (400, "/q"), told
                 assert await it.code("GET", f"{PATH}?q=x&limit=0", basic("all")) == 400
-                await it.app.node.ask(q.DeleteSubject(Subject(".", "open-a")))
+                await it.app.node.ask(DeleteSubject(Subject(".", "open-a")))
                 told = await it.ask("GET", f"{PATH}?q=field:email", basic("some"))
                 assert "open-a" not in names_of(told[1])
 
@@ -138,7 +139,7 @@ def test_a_large_index_is_built_by_another_process_and_then_kept_here(
             assert place is not None
             async with open_node(url, state=state, index=place.file) as node, keep_index(place, node, counted_build):
                 await until_found(node, expected[:-1])
-                await node.ask(q.Register(Subject(".", name), draft(name)))
+                await node.ask(Register(Subject(".", name), draft(name)))
                 await until_found(node, expected)
 
     asyncio.run(run())
@@ -153,12 +154,12 @@ def test_an_index_that_was_built_by_hand_or_removed_beside_a_server_is_kept(tmp_
         place = place_index(state, None, 0, enabled=True)
         assert place is not None
         async with open_node(url, state=state, index=place.file) as node, keep_index(place, node):
-            await node.ask(q.Register(Subject(".", "a"), draft("a")))
+            await node.ask(Register(Subject(".", "a"), draft("a")))
             await until_found(node, ["a"])
             copy = tmp_path / "copy"
             copy.write_bytes(place.path.read_bytes())
             copy.replace(place.path)
-            await node.ask(q.Register(Subject(".", "b"), draft("b")))
+            await node.ask(Register(Subject(".", "b"), draft("b")))
             await until_found(node, ["a", "b"])
             remove_index(place.path)
             await until_found(node, ["a", "b"])

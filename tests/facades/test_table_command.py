@@ -10,9 +10,9 @@ from click.testing import CliRunner, Result
 from tests.frames import record
 from treaty.assemble import connect
 from treaty.cli.main import group
-from treaty.core.answers import Config
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 
 Run = Callable[..., Result]

@@ -8,9 +8,25 @@ from starlette.testclient import TestClient
 
 from tests.facades.twin import TOKEN, VERSION, Fixed
 from treaty.api.application import build_application
-from treaty.core import answers as a
 from treaty.core import refusals as r
-from treaty.core import requests as q
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.contexts import DeleteContext, ListContexts
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.registration import ForceReason, Register
+from treaty.core.messages.request import LATEST, Request
+from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, GuidIds, ReferencedBy, UsesOf
+from treaty.core.messages.settings import (
+    Config,
+    DeleteConfig,
+    DeleteMode,
+    GetConfig,
+    GetMode,
+    Scope,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, FindVersion, GetVersion, Lookup, VersionFound
 from treaty.core.names import Subject
 from treaty.core.schema import Draft, Metadata, Reference
 from treaty.wire.confluent.headers import V1
@@ -31,80 +47,80 @@ SHOWN = {
 BY_ID = {name: value for name, value in SHOWN.items() if name != "id"}
 
 
-Case = tuple[str, str, Any, q.Request[Any] | None, Any]
+Case = tuple[str, str, Any, Request[Any] | None, Any]
 CASES: list[Case] = [
     ("GET", "/", None, None, {}),
-    ("GET", "/subjects", None, q.ListSubjects(Subject("*", "")), ["a", "b", "c"]),
-    ("GET", "/subjects?subjectPrefix=", None, q.ListSubjects(Subject(".", "")), ["a", "b", "c"]),
-    ("GET", "/subjects?subjectPrefix=:.x:a&deleted=TRUE", None, q.ListSubjects(Subject(".x", "a"), "all"), ["a", "b", "c"]),
-    ("GET", "/subjects?deleted_only=True&offset=1&limit=1", None, q.ListSubjects(visible="deleted", offset=1, limit=1), ["a", "b", "c"]),
-    ("GET", "/subjects?offset=0&limit=-1", None, q.ListSubjects(), ["a", "b", "c"]),
-    ("GET", "/contexts/x/subjects", None, q.ListSubjects(Subject(".x", "")), ["a", "b", "c"]),
-    ("POST", "/subjects/s", POSTED, q.Lookup(S, DRAFT), SHOWN),
-    ("POST", "/subjects/s?normalize=True&deleted=true", POSTED, q.Lookup(S, DRAFT, True, True), SHOWN),
-    ("DELETE", "/subjects/s", None, q.DeleteSubject(S), [1, 2]),
-    ("DELETE", "/subjects/s?permanent=true", None, q.DeleteSubject(S, permanent=True), [1, 2]),
-    ("GET", "/subjects/s/versions", None, q.ListVersions(S), [1, 2, 3]),
-    ("GET", "/subjects/s/versions?deletedAsNegative=true", None, q.ListVersions(S, "all"), [1, -2, 3]),
-    ("GET", "/subjects/s/metadata?&&key=a&value=b", None, q.FindVersion(S, (("a", "b"),)), SHOWN),
-    ("GET", "/subjects/s/versions/3?name=s", None, q.GetVersion(S, 3), SHOWN),
-    ("GET", "/subjects/s/versions/latest", None, q.GetVersion(S, q.LATEST), SHOWN),
-    ("GET", "/subjects/s/versions/%20LATEST", None, q.GetVersion(S, q.LATEST), SHOWN),
-    ("GET", "/subjects/s/versions/-1?deleted=true", None, q.GetVersion(S, q.LATEST, deleted=True), SHOWN),
-    ("GET", "/subjects/s/versions/3/referencedby", None, q.ReferencedBy(S, 3), [4, 9]),
-    ("DELETE", "/subjects/s/versions/3?permanent=True", None, q.DeleteVersion(S, 3, permanent=True), 3),
-    ("GET", "/schemas?latestOnly=true&limit=9999", None, q.ListSchemas(latest=True), [SHOWN]),
-    ("GET", "/schemas/ids/7", None, q.GetSchema(7), BY_ID),
-    ("GET", "/schemas/ids/7?subject=s&fetchMaxId=true", None, q.GetSchema(7, S, max_id=True), BY_ID),
-    ("GET", "/contexts/.x/schemas/ids/7", None, q.GetSchema(7, Subject(".x", "")), BY_ID),
-    ("GET", "/schemas/ids/7/subjects", None, q.UsesOf(7), ["s", "t"]),
+    ("GET", "/subjects", None, ListSubjects(Subject("*", "")), ["a", "b", "c"]),
+    ("GET", "/subjects?subjectPrefix=", None, ListSubjects(Subject(".", "")), ["a", "b", "c"]),
+    ("GET", "/subjects?subjectPrefix=:.x:a&deleted=TRUE", None, ListSubjects(Subject(".x", "a"), "all"), ["a", "b", "c"]),
+    ("GET", "/subjects?deleted_only=True&offset=1&limit=1", None, ListSubjects(visible="deleted", offset=1, limit=1), ["a", "b", "c"]),
+    ("GET", "/subjects?offset=0&limit=-1", None, ListSubjects(), ["a", "b", "c"]),
+    ("GET", "/contexts/x/subjects", None, ListSubjects(Subject(".x", "")), ["a", "b", "c"]),
+    ("POST", "/subjects/s", POSTED, Lookup(S, DRAFT), SHOWN),
+    ("POST", "/subjects/s?normalize=True&deleted=true", POSTED, Lookup(S, DRAFT, True, True), SHOWN),
+    ("DELETE", "/subjects/s", None, DeleteSubject(S), [1, 2]),
+    ("DELETE", "/subjects/s?permanent=true", None, DeleteSubject(S, permanent=True), [1, 2]),
+    ("GET", "/subjects/s/versions", None, ListVersions(S), [1, 2, 3]),
+    ("GET", "/subjects/s/versions?deletedAsNegative=true", None, ListVersions(S, "all"), [1, -2, 3]),
+    ("GET", "/subjects/s/metadata?&&key=a&value=b", None, FindVersion(S, (("a", "b"),)), SHOWN),
+    ("GET", "/subjects/s/versions/3?name=s", None, GetVersion(S, 3), SHOWN),
+    ("GET", "/subjects/s/versions/latest", None, GetVersion(S, LATEST), SHOWN),
+    ("GET", "/subjects/s/versions/%20LATEST", None, GetVersion(S, LATEST), SHOWN),
+    ("GET", "/subjects/s/versions/-1?deleted=true", None, GetVersion(S, LATEST, deleted=True), SHOWN),
+    ("GET", "/subjects/s/versions/3/referencedby", None, ReferencedBy(S, 3), [4, 9]),
+    ("DELETE", "/subjects/s/versions/3?permanent=True", None, DeleteVersion(S, 3, permanent=True), 3),
+    ("GET", "/schemas?latestOnly=true&limit=9999", None, ListSchemas(latest=True), [SHOWN]),
+    ("GET", "/schemas/ids/7", None, GetSchema(7), BY_ID),
+    ("GET", "/schemas/ids/7?subject=s&fetchMaxId=true", None, GetSchema(7, S, max_id=True), BY_ID),
+    ("GET", "/contexts/.x/schemas/ids/7", None, GetSchema(7, Subject(".x", "")), BY_ID),
+    ("GET", "/schemas/ids/7/subjects", None, UsesOf(7), ["s", "t"]),
     (
         "GET",
         "/schemas/ids/7/versions?deleted=true",
         None,
-        q.UsesOf(7, visible="all"),
+        UsesOf(7, visible="all"),
         [{"subject": "s", "version": 1}, {"subject": "s", "version": 3}, {"subject": "t", "version": 1}],
     ),
-    ("GET", f"/schemas/guids/{VERSION.guid.replace('-', '').upper()}", None, q.GetGuid(VERSION.guid), None),
+    ("GET", f"/schemas/guids/{VERSION.guid.replace('-', '').upper()}", None, GetGuid(VERSION.guid), None),
     (
         "GET",
         f"/schemas/guids/{VERSION.guid}/ids",
         None,
-        q.GetGuidIds(VERSION.guid),
+        GetGuidIds(VERSION.guid),
         [{"context": ".", "id": 7}, {"context": ".x", "id": 2}],
     ),
-    ("POST", "/compatibility/subjects/s/versions", POSTED, q.Check(S, DRAFT), {"is_compatible": True}),
+    ("POST", "/compatibility/subjects/s/versions", POSTED, Check(S, DRAFT), {"is_compatible": True}),
     (
         "POST",
         "/compatibility/subjects/s/versions/2?verbose=true",
         POSTED,
-        q.Check(S, DRAFT, 2),
+        Check(S, DRAFT, 2),
         {"is_compatible": True, "messages": []},
     ),
-    ("GET", "/config", None, q.GetConfig(q.Scope()), {"compatibilityLevel": "BACKWARD"}),
-    ("GET", "/config/s?defaultToGlobal=true", None, q.GetConfig(q.Scope(".", "s"), resolve=True), {"compatibilityLevel": "BACKWARD"}),
-    ("GET", "/contexts/.x/config", None, q.GetConfig(q.Scope(".x", None)), {"compatibilityLevel": "BACKWARD"}),
-    ("GET", "/config/:.__GLOBAL:", None, q.GetConfig(q.Scope("*", None)), {"compatibilityLevel": "BACKWARD"}),
+    ("GET", "/config", None, GetConfig(Scope()), {"compatibilityLevel": "BACKWARD"}),
+    ("GET", "/config/s?defaultToGlobal=true", None, GetConfig(Scope(".", "s"), resolve=True), {"compatibilityLevel": "BACKWARD"}),
+    ("GET", "/contexts/.x/config", None, GetConfig(Scope(".x", None)), {"compatibilityLevel": "BACKWARD"}),
+    ("GET", "/config/:.__GLOBAL:", None, GetConfig(Scope("*", None)), {"compatibilityLevel": "BACKWARD"}),
     (
         "PUT",
         "/config/s",
         {"compatibility": "full", "alias": None, "unknown": 1},
-        q.SetConfig(q.Scope(".", "s"), a.Config(level="FULL"), ("alias",)),
+        SetConfig(Scope(".", "s"), Config(level="FULL"), ("alias",)),
         {"alias": "other", "compatibility": "FULL"},
     ),
-    ("DELETE", "/config/s", None, q.DeleteConfig(q.Scope(".", "s")), {"compatibilityLevel": "NONE"}),
-    ("GET", "/mode", None, q.GetMode(q.Scope()), {"mode": "READWRITE"}),
-    ("PUT", "/mode/s?force=True", {"mode": "import"}, q.SetMode(q.Scope(".", "s"), "IMPORT", force=True), {"mode": "import"}),
-    ("PUT", "/mode/s", {"mode": None}, q.SetMode(q.Scope(".", "s"), None), {"mode": None}),
-    ("DELETE", "/mode/s?recursive=true", None, q.DeleteMode(q.Scope(".", "s"), recursive=True), {"mode": "READONLY"}),
-    ("GET", "/contexts?contextPrefix=.x", None, q.ListContexts(".x"), [".", ".x"]),
+    ("DELETE", "/config/s", None, DeleteConfig(Scope(".", "s")), {"compatibilityLevel": "NONE"}),
+    ("GET", "/mode", None, GetMode(Scope()), {"mode": "READWRITE"}),
+    ("PUT", "/mode/s?force=True", {"mode": "import"}, SetMode(Scope(".", "s"), "IMPORT", force=True), {"mode": "import"}),
+    ("PUT", "/mode/s", {"mode": None}, SetMode(Scope(".", "s"), None), {"mode": None}),
+    ("DELETE", "/mode/s?recursive=true", None, DeleteMode(Scope(".", "s"), recursive=True), {"mode": "READONLY"}),
+    ("GET", "/contexts?contextPrefix=.x", None, ListContexts(".x"), [".", ".x"]),
     ("GET", "/associations/resources/-/t?resourceType=topic&associationType=value", None, None, []),
     ("GET", "/associations/resources/t", None, None, []),
     ("GET", "/associations/subjects/a%2Fb", None, None, []),
     ("GET", "/schemas/types", None, None, ["JSON", "PROTOBUF", "AVRO"]),
     ("GET", "/v1/metadata/deployment", None, None, {"attributes": []}),
-    ("GET", "/treaty/outcome/c1", None, q.GetOutcome("c1"), {"command": "c1", "sequence": 5, "result": "{}"}),
-    ("GET", "/treaty/outcome/c1?principal=user:ada", None, q.GetOutcome("c1", "user:ada"), {"command": "c1", "sequence": 5, "result": "{}"}),
+    ("GET", "/treaty/outcome/c1", None, GetOutcome("c1"), {"command": "c1", "sequence": 5, "result": "{}"}),
+    ("GET", "/treaty/outcome/c1?principal=user:ada", None, GetOutcome("c1", "user:ada"), {"command": "c1", "sequence": 5, "result": "{}"}),
 ]  # fmt: skip
 
 
@@ -133,15 +149,15 @@ def test_registration_reads_all_of_the_body_and_answers_the_full_form(http: Test
     }
     got = http.post("/subjects/s/versions?normalize=False", json=body)
     draft = Draft("x", references=(Reference("n", "t", 1),), metadata=Metadata(properties=(("a", "b"),)))
-    assert member.asked == [q.Register(S, draft, number=4, schema_id=9)]
+    assert member.asked == [Register(S, draft, number=4, schema_id=9)]
     assert list(got.json()) == ["version", "id", "guid", "schemaType", "schema"]
 
 
 def test_force_is_told_with_who_forced_it(http: TestClient, member: Fixed) -> None:
     http.post("/subjects/s/versions?force=true", json=POSTED)
     request = member.asked[0]
-    assert isinstance(request, q.Register)
-    assert request.force == q.ForceReason("", "force=true")
+    assert isinstance(request, Register)
+    assert request.force == ForceReason("", "force=true")
 
 
 @pytest.mark.parametrize(
@@ -164,18 +180,18 @@ def test_subjects_are_decoded_once_and_then_qualified(
     http: TestClient, member: Fixed, target: str, subject: Subject
 ) -> None:
     assert http.get(target).status_code == 200
-    assert member.asked == [q.GetVersion(subject, 1)]
+    assert member.asked == [GetVersion(subject, 1)]
 
 
 def test_metadata_encoded_twice_is_tried_as_it_was_meant(http: TestClient, member: Fixed) -> None:
-    member.answers[q.FindVersion] = r.SchemaNotFound.of("SCHEMA", "none")
+    member.answers[FindVersion] = r.SchemaNotFound.of("SCHEMA", "none")
     assert http.get("/subjects/s/metadata?key=a%2520b&value=c").json()["error_code"] == 40403
-    assert member.asked == [q.FindVersion(S, (("a%20b", "c"),)), q.FindVersion(S, (("a b", "c"),))]
+    assert member.asked == [FindVersion(S, (("a%20b", "c"),)), FindVersion(S, (("a b", "c"),))]
 
 
 def test_references_are_shown_qualified_where_asked(http: TestClient, member: Fixed) -> None:
-    found = a.VersionFound(":.x:s", 1, 0, 1, "g", "AVRO", "{}", (Reference("n", "t", 1),))
-    member.answers[q.GetVersion] = found
+    found = VersionFound(":.x:s", 1, 0, 1, "g", "AVRO", "{}", (Reference("n", "t", 1),))
+    member.answers[GetVersion] = found
     plain = http.get("/subjects/:.x:s/versions/1").json()["references"]
     told = http.get("/subjects/:.x:s/versions/1?referenceFormat=qualified").json()["references"]
     assert (plain[0]["subject"], told[0]["subject"]) == ("t", ":.x:t")
@@ -188,14 +204,14 @@ def test_raw_texts_keep_the_media_type(http: TestClient) -> None:
 
 
 def test_a_guid_nobody_has_is_not_found_and_has_no_ids(http: TestClient, member: Fixed) -> None:
-    member.answers[q.GetGuidIds] = a.GuidIds(())
-    member.answers[q.GetGuid] = r.SchemaNotFound.of("SCHEMA", "none")
+    member.answers[GetGuidIds] = GuidIds(())
+    member.answers[GetGuid] = r.SchemaNotFound.of("SCHEMA", "none")
     assert http.get("/schemas/guids/nonsense").json() == {"error_code": 40403, "message": "Schema nonsense not found"}
     assert http.get(f"/schemas/guids/{VERSION.guid}/ids").json() == []
 
 
 def test_an_invalid_schema_is_a_verdict_only_where_verbose(http: TestClient, member: Fixed) -> None:
-    member.answers[q.Check] = r.InvalidSchema(r.Reason("R", "Invalid schema of type AVRO, details: x"))
+    member.answers[Check] = r.InvalidSchema(r.Reason("R", "Invalid schema of type AVRO, details: x"))
     target = "/compatibility/subjects/s/versions"
     assert http.post(target, json=POSTED).json()["error_code"] == 42201
     assert http.post(f"{target}?verbose=true", json=POSTED).json() == {
@@ -207,7 +223,7 @@ def test_an_invalid_schema_is_a_verdict_only_where_verbose(http: TestClient, mem
 def test_deleting_a_context_has_no_body(http: TestClient, member: Fixed) -> None:
     got = http.delete("/contexts/x")
     assert (got.status_code, got.content) == (204, b"")
-    assert member.asked == [q.DeleteContext(".x")]
+    assert member.asked == [DeleteContext(".x")]
 
 
 # ------------------------------------------------------------------------------------------------ headers and details
@@ -234,7 +250,7 @@ def test_a_header_that_cannot_be_right_is_refused(http: TestClient, member: Fixe
 def test_details_are_told_where_asked(http: TestClient, member: Fixed) -> None:
     told = http.get("/subjects/s/versions/3", headers={"Treaty-Details": "true"}).json()
     assert told == {**SHOWN, "treaty": {"ordinal": 2}}
-    member.answers[q.GetVersion] = r.VersionNotFound.of("VERSION", "none", path="/v", allowed="1, 2")
+    member.answers[GetVersion] = r.VersionNotFound.of("VERSION", "none", path="/v", allowed="1, 2")
     error = http.get("/subjects/s/versions/3", headers={"Treaty-Details": "true"}).json()["treaty"]
     assert (error["rule"], error["path"], error["allowed"]) == ("VERSION", "/v", "1, 2")
 

@@ -4,53 +4,88 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
-from treaty.core import answers as a
-from treaty.core import requests as q
-from treaty.core.answers import Resource
 from treaty.core.messages import associations as t
+from treaty.core.messages.compatibility import Check, CompatibilityResult
+from treaty.core.messages.contexts import ContextMade, Contexts, DeleteContext, ListContexts, MakeContext
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions, Subjects, VersionNumbers, Versions
+from treaty.core.messages.outcomes import CommandOutcome, GetOutcome
+from treaty.core.messages.registration import Derive, Register, RegisteredVersion
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import (
+    GetGuid,
+    GetGuidIds,
+    GetSchema,
+    GuidIds,
+    ReferencedBy,
+    SchemaFound,
+    SchemaIds,
+    Uses,
+    UsesOf,
+)
+from treaty.core.messages.settings import (
+    Config,
+    ConfigStored,
+    DeleteConfig,
+    DeleteMode,
+    GetConfig,
+    GetMode,
+    ListSettings,
+    ModeStored,
+    ScopeSettings,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.messages.versions import (
+    DeletedVersions,
+    DeleteSubject,
+    DeleteVersion,
+    FindVersion,
+    GetVersion,
+    Lookup,
+    VersionFound,
+)
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
 
 A = TypeVar("A")
 TOKEN = PositionToken("ab", 5, "cd")
 
-VERSION = a.VersionFound("s", 3, 2, 7, "ec7e7a4f-3a77-4fdc-8b0b-6b2f7a2ec7d1", "AVRO", '"string"', time=99)
-SCHEMA = a.SchemaFound(7, VERSION.guid, "AVRO", '"string"', subject="s", number=3, time=99)
+VERSION = VersionFound("s", 3, 2, 7, "ec7e7a4f-3a77-4fdc-8b0b-6b2f7a2ec7d1", "AVRO", '"string"', time=99)
+SCHEMA = SchemaFound(7, VERSION.guid, "AVRO", '"string"', subject="s", number=3, time=99)
 
 ANSWERS: Mapping[type, object] = {
-    q.Register: a.RegisteredVersion(VERSION, created=True),
-    q.Lookup: VERSION,
-    q.GetVersion: VERSION,
-    q.FindVersion: VERSION,
-    q.GetSchema: SCHEMA,
-    q.GetGuid: SCHEMA,
-    q.GetGuidIds: a.GuidIds(((".", 7), (".x", 2))),
-    q.Check: a.CompatibilityResult(compatible=True),
-    q.DeleteVersion: a.DeletedVersions((3,)),
-    q.DeleteSubject: a.DeletedVersions((1, 2)),
-    q.DeleteContext: a.DeletedVersions(()),
-    q.SetConfig: a.ConfigStored(a.Config(level="FULL", alias="other")),
-    q.GetConfig: a.ConfigStored(a.Config(level="BACKWARD")),
-    q.DeleteConfig: a.ConfigStored(a.Config(level="NONE")),
-    q.SetMode: a.ModeStored("IMPORT"),
-    q.GetMode: a.ModeStored("READWRITE"),
-    q.DeleteMode: a.ModeStored("READONLY"),
-    q.ListSubjects: a.Subjects(("a", "b", "c")),
-    q.ListVersions: a.VersionNumbers((1, 2, 3), (2,)),
-    q.ListSchemas: a.Versions((VERSION,)),
-    q.UsesOf: a.Uses((("s", 1), ("s", 3), ("t", 1))),
-    q.ReferencedBy: a.SchemaIds((4, 9)),
-    q.ListContexts: a.Contexts((".", ".x")),
+    Register: RegisteredVersion(VERSION, created=True),
+    Lookup: VERSION,
+    GetVersion: VERSION,
+    FindVersion: VERSION,
+    GetSchema: SCHEMA,
+    GetGuid: SCHEMA,
+    GetGuidIds: GuidIds(((".", 7), (".x", 2))),
+    Check: CompatibilityResult(compatible=True),
+    DeleteVersion: DeletedVersions((3,)),
+    DeleteSubject: DeletedVersions((1, 2)),
+    DeleteContext: DeletedVersions(()),
+    SetConfig: ConfigStored(Config(level="FULL", alias="other")),
+    GetConfig: ConfigStored(Config(level="BACKWARD")),
+    DeleteConfig: ConfigStored(Config(level="NONE")),
+    SetMode: ModeStored("IMPORT"),
+    GetMode: ModeStored("READWRITE"),
+    DeleteMode: ModeStored("READONLY"),
+    ListSubjects: Subjects(("a", "b", "c")),
+    ListVersions: VersionNumbers((1, 2, 3), (2,)),
+    ListSchemas: Versions((VERSION,)),
+    UsesOf: Uses((("s", 1), ("s", 3), ("t", 1))),
+    ReferencedBy: SchemaIds((4, 9)),
+    ListContexts: Contexts((".", ".x")),
     t.ListAssociations: t.Associations(()),
     t.GetAssociations: t.AssociationResults(()),
-    t.Associate: t.ResourceBound(Resource("orders", "lkc-1", "r1"), ()),
-    t.Dissociate: a.DeletedVersions(()),
+    t.Associate: t.ResourceBound(t.Resource("orders", "lkc-1", "r1"), ()),
+    t.Dissociate: DeletedVersions(()),
     t.ChangeAssociations: t.AssociationResults(()),
-    q.Derive: a.RegisteredVersion(VERSION, created=True),
-    q.ListSettings: a.ScopeSettings(()),
-    q.MakeContext: a.ContextMade(".x", 7),
-    q.GetOutcome: a.CommandOutcome("c1", 5, "{}"),
+    Derive: RegisteredVersion(VERSION, created=True),
+    ListSettings: ScopeSettings(()),
+    MakeContext: ContextMade(".x", 7),
+    GetOutcome: CommandOutcome("c1", 5, "{}"),
 }
 
 

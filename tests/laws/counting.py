@@ -6,8 +6,8 @@ from typing import Any
 from tests.laws.toy import Bench
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Refusal
-from treaty.core.requests import Request
 from treaty.core.state.state_tables import AnyIndex, AnyTable
 from treaty.core.state.table import E, Index, K, Key, Table, V
 from treaty.core.state.view import View

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 from tests.laws.begun import begun
 from tests.laws.toy import Bench
-from treaty.core.answers import Config, VersionFound
 from treaty.core.messages.groups import CreateSubject, GetSubject, GroupFound, GroupSettings
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.settings import Config
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
-from treaty.core.requests import Register, SubjectCreation
 from treaty.core.schema import Draft
 
 S = Subject(".", "s")

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
+from treaty.core.messages.request import Request
 from treaty.core.operations import refuse_unless_allowed
 from treaty.core.refusals import Forbidden
-from treaty.core.requests import Request
 
 
 def access(*may: Permission, subjects: Iterable[str] = ("*",), contexts: Iterable[str] = (".",)) -> Access:

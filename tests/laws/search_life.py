@@ -8,9 +8,10 @@ from typing import Any
 
 from tests.laws.toy import Bench
 from treaty.core.access.rights import Access
+from treaty.core.messages.registration import ForceReason, Register
 from treaty.core.messages.search import parse_terms
+from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import Subject
-from treaty.core.requests import DeleteSubject, ForceReason, Register
 from treaty.core.schema import Draft, Metadata
 from treaty.core.schema_engine import Answer, EntriesFound, FindEntries, Question
 from treaty.formats.engine import FormatEngine

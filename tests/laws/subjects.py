@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.laws.toy import Bench, S
-from treaty.core import requests as q
+from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import Subject
 from treaty.core.state import values
 from treaty.core.state.commit import Position
@@ -31,8 +31,8 @@ def home(bench: Bench, subject: Subject = S) -> values.SubjectValue:
 
 
 def purge(bench: Bench, subject: Subject = S) -> None:
-    bench.do(q.DeleteSubject(subject))
-    bench.do(q.DeleteSubject(subject, permanent=True))
+    bench.do(DeleteSubject(subject))
+    bench.do(DeleteSubject(subject, permanent=True))
 
 
 def keys_of(bench: Bench, subject: Subject = S) -> set[tuple[str, Key]]:

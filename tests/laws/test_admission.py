@@ -12,11 +12,14 @@ from tests.examples import examples
 from tests.laws.test_policy_cases import placed
 from tests.laws.toy import Bench, S, lacking, toy, version_row
 from tests.worlds.world import World, worlds
-from treaty.core.answers import CompatibilityResult, Config, VersionFound
+from treaty.core.messages.compatibility import Check, CompatibilityResult
+from treaty.core.messages.registration import ForceReason, Register
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.settings import Config, Scope, SetConfig
+from treaty.core.messages.versions import VersionFound
 from treaty.core.policy import ALL, LEVELS, NONE, STRICTNESS, Level, VersionRange
 from treaty.core.policy import LATEST as NEWEST
 from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
-from treaty.core.requests import LATEST, Check, ForceReason, Register, Scope, SetConfig
 from treaty.core.schema import Draft, Metadata
 from treaty.core.state.values import PolicyValue
 

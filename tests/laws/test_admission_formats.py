@@ -10,10 +10,12 @@ from typing import ClassVar
 import pytest
 
 from tests.laws.toy import Bench, S
-from treaty.core.answers import Config
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.registration import ForceReason, Register
+from treaty.core.messages.settings import Config, Scope, SetConfig
+from treaty.core.messages.versions import DeleteVersion
 from treaty.core.policy import LEVELS, STRICTNESS, Level, VersionRange
 from treaty.core.refusals import Incompatible, Refusal
-from treaty.core.requests import Check, DeleteVersion, ForceReason, Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import Answer, Question, ResolvedSchema
 from treaty.formats.engine import FormatEngine

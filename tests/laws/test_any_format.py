@@ -5,7 +5,6 @@ import pytest
 from tests.instruction_counts import count_instructions
 from tests.laws.grouped import add, get
 from tests.laws.toy import Bench
-from treaty.core.answers import Config, VersionFound
 from treaty.core.messages.groups import (
     ANY_FORMAT,
     FORMAT,
@@ -15,9 +14,11 @@ from treaty.core.messages.groups import (
     DeleteOrdinal,
     GroupSettings,
 )
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import FormatNotAllowed, Incompatible, InvalidSchema, NotPermitted, SubjectNotFound
-from treaty.core.requests import Register, Scope, SetConfig, SetMode, SubjectCreation
 from treaty.core.schema import Draft
 
 S = Subject(".", "s")

@@ -5,11 +5,15 @@ import pytest
 from tests.laws.tied import NEXT, TOPIC, listed, made, refused, schema, strong, weak
 from tests.laws.toy import OTHER, Bench, S, toy
 from treaty.core import refusals as r
-from treaty.core import requests as q
-from treaty.core.answers import Resource
 from treaty.core.invariants import find_violations
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT
 from treaty.core.messages import associations as t
+from treaty.core.messages.contexts import ListContexts
+from treaty.core.messages.listings import ListSubjects, ListVersions
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.settings import GetMode, Scope, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import Subject
 from treaty.core.schema import Reference
 from treaty.core.state.rows import Row, encode_row
@@ -38,7 +42,7 @@ def test_schemas_and_associations_are_one_commit() -> None:
         for association in done.bound
     ] == [("s", "WEAK", '["k"]'), ("other", "STRONG", '["v"]')]
     assert listed(bench) == [("key", "s", "WEAK"), ("value", "other", "STRONG")]
-    assert bench.do(q.ListSubjects()).names == ("other", "s")
+    assert bench.do(ListSubjects()).names == ("other", "s")
 
 
 def test_what_is_refused_in_the_end_leaves_nothing_of_the_beginning() -> None:
@@ -56,13 +60,13 @@ def test_an_association_without_a_subject_has_the_usual_one() -> None:
     done = bench.do(t.Associate(TOPIC, (t.AssociationSpec(schema=schema()),)))
 
     assert done.bound[0].subject == ":.lkc:orders-value"
-    assert bench.do(q.ListContexts()).names == (".", ".lkc")
+    assert bench.do(ListContexts()).names == (".", ".lkc")
 
 
 def test_a_dry_run_answers_and_writes_nothing(bench: Bench) -> None:
     before = dict(bench.tables.roots)
     wish = strong(Subject(".", "new"), schema=schema())
-    done = bench.do(t.Associate(Resource("orders", "lkc"), (wish,), dry_run=True))
+    done = bench.do(t.Associate(t.Resource("orders", "lkc"), (wish,), dry_run=True))
 
     assert (done.resource.id, done.bound[0].subject) == ("", "new")
     assert bench.tables.roots == before
@@ -143,11 +147,11 @@ def test_the_schema_of_a_frozen_association_may_evolve(bench: Bench) -> None:
 def test_a_topic_made_anew_must_lose_the_associations_of_the_old_one_first(bench: Bench) -> None:
     bench.do(t.Associate(TOPIC, (weak(),)))
 
-    again = Resource("orders", "lkc", "id-9")
+    again = t.Resource("orders", "lkc", "id-9")
     assert isinstance(refused(bench, t.Associate(again, (weak(kind="key"),))), r.ResourceAssociated)
-    other = Resource("other", "lkc", "id-1")
+    other = t.Resource("other", "lkc", "id-1")
     assert "the id belongs to another resource" in str(refused(bench, t.Associate(other, (weak(),))))
-    bench.do(t.Associate(Resource("orders", "elsewhere", "id-3"), (weak(),)))
+    bench.do(t.Associate(t.Resource("orders", "elsewhere", "id-3"), (weak(),)))
     assert len(bench.do(t.ListAssociations(t.OfName("orders"))).associations) == 2
 
 
@@ -158,14 +162,14 @@ LONG = tuple(weak(Subject(".", f"s{number}")) for number in range(ASSOCIATIONS_P
 @pytest.mark.parametrize(
     ("resource", "wishes", "member", "detail"),
     [
-        (Resource("", "lkc", "i"), (weak(),), "resourceName", NAME),
-        (Resource("-", "lkc", "i"), (weak(),), "resourceName", NAME),
-        (Resource("a\n", "lkc", "i"), (weak(),), "resourceName", NAME),
-        (Resource("a" * 5000, "lkc", "i"), (weak(),), "resourceName", NAME),
-        (Resource("a", "", "i"), (weak(),), "resourceNamespace", NAME),
-        (Resource("a", "-", "i"), (weak(),), "resourceNamespace", NAME),
-        (Resource("a", "lkc", ""), (weak(),), "resourceId", "cannot be null or empty"),
-        (Resource("a", "lkc", "i", "queue"), (weak(),), "resourceType", "must be 'topic'"),
+        (t.Resource("", "lkc", "i"), (weak(),), "resourceName", NAME),
+        (t.Resource("-", "lkc", "i"), (weak(),), "resourceName", NAME),
+        (t.Resource("a\n", "lkc", "i"), (weak(),), "resourceName", NAME),
+        (t.Resource("a" * 5000, "lkc", "i"), (weak(),), "resourceName", NAME),
+        (t.Resource("a", "", "i"), (weak(),), "resourceNamespace", NAME),
+        (t.Resource("a", "-", "i"), (weak(),), "resourceNamespace", NAME),
+        (t.Resource("a", "lkc", ""), (weak(),), "resourceId", "cannot be null or empty"),
+        (t.Resource("a", "lkc", "i", "queue"), (weak(),), "resourceType", "must be 'topic'"),
         (TOPIC, (), "associations", "cannot be null or empty"),
         (TOPIC, (weak(kind="header"),), "associationType", "must be either 'key' or 'value'"),
         (TOPIC, (weak(), weak(OTHER)), "associationType", "'value' is listed twice"),
@@ -180,7 +184,7 @@ LONG = tuple(weak(Subject(".", f"s{number}")) for number in range(ASSOCIATIONS_P
     ],
 )
 def test_what_cannot_be_right(
-    bench: Bench, resource: Resource, wishes: tuple[t.AssociationSpec, ...], member: str, detail: str
+    bench: Bench, resource: t.Resource, wishes: tuple[t.AssociationSpec, ...], member: str, detail: str
 ) -> None:
     no = refused(bench, t.Associate(resource, wishes))
 
@@ -203,12 +207,12 @@ def test_an_embedded_schema_is_judged_as_any_other(bench: Bench) -> None:
     assert isinstance(no, r.Incompatible)
     assert isinstance(refused(bench, t.Associate(TOPIC, (weak(schema=schema("-x")),))), r.InvalidSchema)
     bench.do(t.Associate(TOPIC, (weak(schema=schema("a?")),)))
-    assert bench.do(q.ListVersions(S)).numbers == (1,), "it was there already"
+    assert bench.do(ListVersions(S)).numbers == (1,), "it was there already"
 
 
 def test_a_subject_has_so_many_associations_and_no_more() -> None:
     bench = Bench()
-    bench.do(q.Register(S, toy("a?")))
+    bench.do(Register(S, toy("a?")))
     rows = [
         Row("association", (f"x-{n}", "value", "s"), Association("s", f"topic-{n}", "lkc", "value"))
         for n in range(ASSOCIATIONS_PER_SUBJECT)
@@ -225,18 +229,18 @@ def test_a_subject_has_so_many_associations_and_no_more() -> None:
 
 
 def test_a_subject_with_an_association_is_not_deleted(bench: Bench) -> None:
-    bench.do(q.Register(S, toy("a?", "b?")))
+    bench.do(Register(S, toy("a?", "b?")))
     bench.do(t.Associate(TOPIC, (weak(),)))
 
-    no = refused(bench, q.DeleteSubject(S))
+    no = refused(bench, DeleteSubject(S))
     assert (type(no), str(no)) == (r.SubjectAssociated, "An association already exists for subject 's'")
-    bench.do(q.DeleteVersion(S, 1))
-    no = refused(bench, q.DeleteVersion(S, 2))
+    bench.do(DeleteVersion(S, 1))
+    no = refused(bench, DeleteVersion(S, 2))
     assert (type(no), str(no)) == (r.NoLiveVersion, "No active (non-deleted) version exists for subject 's'")
-    bench.do(q.DeleteVersion(S, 1, permanent=True))
-    assert isinstance(refused(bench, q.DeleteVersion(S, q.LATEST)), r.NoLiveVersion)
+    bench.do(DeleteVersion(S, 1, permanent=True))
+    assert isinstance(refused(bench, DeleteVersion(S, LATEST)), r.NoLiveVersion)
     bench.do(t.Dissociate("id-1"))
-    bench.do(q.DeleteSubject(S))
+    bench.do(DeleteSubject(S))
 
 
 def test_deleting_an_association_leaves_its_subject(bench: Bench) -> None:
@@ -244,25 +248,25 @@ def test_deleting_an_association_leaves_its_subject(bench: Bench) -> None:
     bench.do(t.Dissociate("id-1", kinds=("key",), cascade=True))
     assert listed(bench) == [("value", "s", "STRONG")]
     bench.do(t.Dissociate("id-1"))
-    assert bench.do(q.ListSubjects(Subject(".", ""))).names == ("other", "s")
+    assert bench.do(ListSubjects(Subject(".", ""))).names == ("other", "s")
     no = refused(bench, t.Dissociate("id-1"))
     assert (type(no), str(no)) == (r.AssociationNotFound, "Association for 'id-1' not found.")
 
 
 def test_a_cascade_takes_the_subjects_of_strong_associations_with_all_they_had(bench: Bench) -> None:
-    bench.do(q.Register(S, toy("a?", "c?")))
-    bench.do(q.DeleteVersion(S, 1))
-    bench.do(q.SetMode(q.Scope(*S), "READWRITE"))
+    bench.do(Register(S, toy("a?", "c?")))
+    bench.do(DeleteVersion(S, 1))
+    bench.do(SetMode(Scope(*S), "READWRITE"))
     bench.do(t.Associate(TOPIC, (strong(frozen=True), weak(OTHER, "key"))))
     bench.do(t.Dissociate("id-1", cascade=True))
 
-    assert bench.do(q.ListSubjects(Subject(".", ""), "all")).names == ("other",)
-    assert isinstance(refused(bench, q.GetMode(q.Scope(*S))), r.SettingNotFound)
+    assert bench.do(ListSubjects(Subject(".", ""), "all")).names == ("other",)
+    assert isinstance(refused(bench, GetMode(Scope(*S))), r.SettingNotFound)
     assert not list(find_violations(bench.tables))
 
 
 def test_a_cascade_stops_at_what_others_refer_to(bench: Bench) -> None:
-    bench.do(q.Register(OTHER, toy("b?", "d?", references=(Reference("r", "s", 1),))))
+    bench.do(Register(OTHER, toy("b?", "d?", references=(Reference("r", "s", 1),))))
     bench.do(t.Associate(TOPIC, (strong(),)))
 
     no = refused(bench, t.Dissociate("id-1", cascade=True))
@@ -273,7 +277,7 @@ def test_a_cascade_stops_at_what_others_refer_to(bench: Bench) -> None:
 
 def test_nobody_may_refer_to_a_subject_that_belongs_to_a_resource(bench: Bench) -> None:
     bench.do(t.Associate(TOPIC, (strong(),)))
-    request = q.Register(OTHER, toy("b?", "d?", references=(Reference("r", "s", 1),)))
+    request = Register(OTHER, toy("b?", "d?", references=(Reference("r", "s", 1),)))
     no = refused(bench, request)
 
     assert (type(no), str(no)) == (r.NotPermitted, "Subject 's' has a strong association and cannot be referenced")
@@ -285,7 +289,7 @@ def test_nobody_may_refer_to_a_subject_that_belongs_to_a_resource(bench: Bench) 
 
 def test_nothing_changes_where_the_subject_is_read_only(bench: Bench) -> None:
     bench.do(t.Associate(TOPIC, (weak(),)))
-    bench.do(q.SetMode(q.Scope(*S), "READONLY"))
+    bench.do(SetMode(Scope(*S), "READONLY"))
 
     for request in (
         t.Associate(TOPIC, (weak(kind="key"),)),
@@ -297,7 +301,7 @@ def test_nothing_changes_where_the_subject_is_read_only(bench: Bench) -> None:
 
 
 def test_what_comes_from_elsewhere_keeps_its_guid_where_ids_may_be_given(bench: Bench) -> None:
-    bench.do(q.SetMode(q.Scope(*S), "IMPORT", force=True))
+    bench.do(SetMode(Scope(*S), "IMPORT", force=True))
     given_ = t.ImportedAssociation("00000000-0000-4000-8000-000000000001", 5, 7)
     bench.do(t.Associate(TOPIC, (weak(given=given_),)))
 

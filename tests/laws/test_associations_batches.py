@@ -7,13 +7,13 @@ import pytest
 from tests.laws.tied import NEXT, TOPIC, batch, listed, made, refused, schema, step, strong, weak
 from tests.laws.toy import OTHER, Bench, S
 from treaty.core import refusals as r
-from treaty.core import requests as q
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
-from treaty.core.answers import Resource
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_PER_RESOURCE
 from treaty.core.messages import associations as t
+from treaty.core.messages.listings import ListSubjects
+from treaty.core.messages.request import Request
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden
 
@@ -45,7 +45,7 @@ def test_steps_of_an_entry_follow_each_other_and_entries_stand_for_themselves(be
     assert isinstance(results[1].refused.error, r.ResourceAssociated | r.StronglyAssociated)
     assert listed(bench) == [("value", "other", "STRONG")]
     assert listed(bench, NEXT) == [("key", "s", "WEAK")]
-    assert bench.do(q.ListSubjects(Subject(".", ""))).names == ("other", "s"), "the refused entry has left nothing"
+    assert bench.do(ListSubjects(Subject(".", ""))).names == ("other", "s"), "the refused entry has left nothing"
 
 
 def test_a_batch_of_refusals_writes_nothing(bench: Bench) -> None:
@@ -104,7 +104,7 @@ def test_a_batch_has_so_many_entries_and_no_more(bench: Bench) -> None:
 
 def test_a_batch_of_questions(bench: Bench) -> None:
     bench.do(t.Associate(TOPIC, (strong(), weak(OTHER, "key"))))
-    bench.do(t.Associate(Resource("orders", "elsewhere", "id-3"), (weak(OTHER),)))
+    bench.do(t.Associate(t.Resource("orders", "elsewhere", "id-3"), (weak(OTHER),)))
     gets = (
         t.ListAssociations(t.OfId("id-1")),
         t.ListAssociations(t.OfName("orders", "elsewhere")),
@@ -145,7 +145,7 @@ def test_lists_by_subject_by_name_and_by_id(bench: Bench) -> None:
     others = of(t.OfName("-", "-"))
     bench.do(t.Associate(TOPIC, (weak(), weak(OTHER, "key"))))
     bench.do(t.Associate(NEXT, (weak(),)))
-    bench.do(t.Associate(Resource("orders", "zone", "id-3"), (weak(),)))
+    bench.do(t.Associate(t.Resource("orders", "zone", "id-3"), (weak(),)))
     everything = ["lkc/orders.key", "lkc/orders.value", "lkc/payments.value", "zone/orders.value"]
     assert of(t.OfSubject(S)) == everything[1:]
     assert of(t.OfName("orders")) == [everything[0], everything[1], everything[3]]
@@ -167,7 +167,7 @@ def access(*may: Permission, subjects: tuple[str, ...] = ("*",)) -> Access:
     return Access((AccessRule(("user:a",), with_included(may), subjects, (".",)),))
 
 
-def asked(bench: Bench, request: q.Request[Any], who: Access) -> Any:
+def asked(bench: Bench, request: Request[Any], who: Access) -> Any:
     verdict = decide(bench.tables, Command(request, "another", 1, "user:a", who), bench.engine)
     return verdict.answer if isinstance(verdict, Decision) else verdict
 

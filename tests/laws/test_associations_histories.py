@@ -13,11 +13,13 @@ from tests.examples import examples
 from tests.laws.tied import NEXT, TOPIC, batch, schema
 from tests.laws.toy import Bench, toy
 from tests.worlds.world import World, worlds
-from treaty.core import requests as q
-from treaty.core.answers import Resource
 from treaty.core.handlers.versions import visible_versions
 from treaty.core.invariants import find_violations
 from treaty.core.messages import associations as t
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import LATEST, Request
+from treaty.core.messages.settings import Scope, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
 from treaty.core.schema import Reference
@@ -27,7 +29,7 @@ from treaty.core.state.values import Association
 # ---------------------------------------------------------------------------------------------- whatever happens
 
 NAMES = (Subject(".", "a"), Subject(".", "b"), Subject(".lkc", "orders-value"))
-RESOURCES = (TOPIC, NEXT, Resource("orders", "zone", "id-3"), Resource("payments", "lkc", "id-1"))
+RESOURCES = (TOPIC, NEXT, t.Resource("orders", "zone", "id-3"), t.Resource("payments", "lkc", "id-1"))
 
 
 @st.composite
@@ -44,7 +46,7 @@ def wished(draw: st.DrawFn) -> t.AssociationSpec:
 
 
 @st.composite
-def steps(draw: st.DrawFn) -> q.Request[Any]:
+def steps(draw: st.DrawFn) -> Request[Any]:
     resource, subject = draw(st.sampled_from(RESOURCES)), draw(st.sampled_from(NAMES))
     wishes = tuple(draw(st.lists(wished(), min_size=1, max_size=2)))
     match draw(st.integers(0, 10)):
@@ -62,16 +64,14 @@ def steps(draw: st.DrawFn) -> q.Request[Any]:
             )
         case 6:
             references = (Reference("r", str(draw(st.sampled_from(NAMES))), -1),) if draw(st.booleans()) else ()
-            return q.Register(subject, toy(draw(st.sampled_from(["p?", "q?"])), references=references))
+            return Register(subject, toy(draw(st.sampled_from(["p?", "q?"])), references=references))
         case 7:
-            return q.DeleteSubject(subject, draw(st.booleans()))
+            return DeleteSubject(subject, draw(st.booleans()))
         case 8 | 9:
             permanent = draw(st.integers(0, 3)) == 0
-            return q.DeleteVersion(subject, 1 if permanent else draw(st.sampled_from([q.LATEST, 1])), permanent)
+            return DeleteVersion(subject, 1 if permanent else draw(st.sampled_from([LATEST, 1])), permanent)
         case _:
-            return q.SetMode(
-                q.Scope(*subject), draw(st.sampled_from(["READONLY", "IMPORT", None])), draw(st.booleans())
-            )
+            return SetMode(Scope(*subject), draw(st.sampled_from(["READONLY", "IMPORT", None])), draw(st.booleans()))
 
 
 def hold(bench: Bench) -> None:
@@ -97,7 +97,7 @@ def hold(bench: Bench) -> None:
 
 @given(worlds(2), st.lists(steps(), min_size=1, max_size=25))
 @examples(300)
-def test_whatever_happens_associations_stay_sound(world: World, requests: list[q.Request[Any]]) -> None:
+def test_whatever_happens_associations_stay_sound(world: World, requests: list[Request[Any]]) -> None:
     bench = Bench()
     world.begin(bench.do, NAMES[0])
     for request in requests:
@@ -115,9 +115,7 @@ def undated(answer: object) -> str:
 
 
 @given(worlds(1), st.lists(steps(), min_size=1, max_size=12), steps())
-def test_a_dry_run_says_what_the_real_run_does(
-    world: World, before: list[q.Request[Any]], request: q.Request[Any]
-) -> None:
+def test_a_dry_run_says_what_the_real_run_does(world: World, before: list[Request[Any]], request: Request[Any]) -> None:
     if not isinstance(request, t.Associate | t.Dissociate | t.ChangeAssociations):
         return
     bench = Bench()

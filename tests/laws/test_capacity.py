@@ -6,25 +6,17 @@ from tests.laws.counting import work_of
 from tests.laws.toy import Bench, S, put, toy
 from treaty.assemble import connect
 from treaty.core import limits
-from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.invariants import find_violations
+from treaty.core.messages.contexts import DeleteContext, MakeContext
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.registration import Register
 from treaty.core.messages.schemaver import Publish
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, GetVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import TooLarge
-from treaty.core.requests import (
-    DeleteContext,
-    DeleteSubject,
-    DeleteVersion,
-    GetVersion,
-    ListVersions,
-    MakeContext,
-    Register,
-    Scope,
-    SetConfig,
-    SetMode,
-)
 from treaty.core.schema import Draft
 from treaty.core.state import values
 from treaty.core.state.rows import Row, encode_row

@@ -7,32 +7,19 @@ import pytest
 
 from tests.laws.toy import Bench, ToyGrammar, toy, version_row
 from treaty.core import limits, outcomes
-from treaty.core.answers import Config, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.handlers.drafts.versions import metadata_for, refuse_bad_rules, rules_for
+from treaty.core.messages.contexts import DeleteContext
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.registration import Register
+from treaty.core.messages.schemas import GetSchema, UsesOf
+from treaty.core.messages.settings import Config, DeleteMode, GetMode, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, GetVersion, Lookup, VersionFound
 from treaty.core.names import Subject
 from treaty.core.outcomes import request_digest
 from treaty.core.refusals import Conflicting, InvalidRules, InvalidSchema, NotFound, SchemaNotFound, SubjectNotFound
-from treaty.core.requests import (
-    DeleteContext,
-    DeleteMode,
-    DeleteSubject,
-    DeleteVersion,
-    GetMode,
-    GetOutcome,
-    GetSchema,
-    GetVersion,
-    ListSchemas,
-    ListSubjects,
-    ListVersions,
-    Lookup,
-    Register,
-    Scope,
-    SetConfig,
-    SetMode,
-    UsesOf,
-)
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 from treaty.core.state.commit import Commit, Position, make_append
 from treaty.core.state.rows import Row, decode_row, encode_row

@@ -9,25 +9,15 @@ import pytest
 
 from tests.laws.counting import work_of
 from tests.laws.toy import Bench, put, toy
-from treaty.core.answers import Config
 from treaty.core.handlers.drafts.versions import FEW_IDS
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import LATEST, Request
+from treaty.core.messages.schemas import GetGuid, GetSchema
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, GetVersion, Lookup
 from treaty.core.names import Subject
-from treaty.core.requests import (
-    LATEST,
-    Check,
-    DeleteSubject,
-    DeleteVersion,
-    GetGuid,
-    GetSchema,
-    GetVersion,
-    ListVersions,
-    Lookup,
-    Register,
-    Request,
-    Scope,
-    SetConfig,
-    SetMode,
-)
 from treaty.core.schema import Metadata, Reference
 from treaty.core.state import values
 from treaty.core.state.rows import Row, encode_row, make_row

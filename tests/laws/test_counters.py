@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from tests.laws.subjects import given_by_hand, home, purge
 from tests.laws.toy import Bench, Typed, toy
-from treaty.core.answers import Resource
 from treaty.core.messages import associations as tied
+from treaty.core.messages.contexts import DeleteContext, MakeContext
 from treaty.core.messages.encodings import AssignEncoding
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Scope, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
-from treaty.core.requests import DeleteContext, DeleteSubject, DeleteVersion, MakeContext, Register, Scope, SetMode
 from treaty.core.state.rows import Row
 from treaty.core.state.state_tables import (
     CONTEXT,
@@ -112,7 +114,7 @@ def test_entering_import_mode_purges_counters_too(bench: Bench) -> None:
 
 def test_a_strong_association_takes_them_along(bench: Bench) -> None:
     wish = tied.AssociationSpec("value", S, "STRONG", schema=Register(S, toy("a")))
-    bench.do(tied.Associate(Resource("orders", "lkc", "r"), (wish,)))
+    bench.do(tied.Associate(tied.Resource("orders", "lkc", "r"), (wish,)))
     assert len(counters(bench)) == 3
     bench.do(tied.Dissociate("r", cascade=True))
 

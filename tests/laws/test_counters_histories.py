@@ -17,10 +17,11 @@ from tests.worlds.histories import FORMER, NEIGHBOURS
 from tests.worlds.world import World
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
 from treaty.core.messages.transfers import ImportVersion
 from treaty.core.names import Subject
 from treaty.core.operations import is_command
-from treaty.core.requests import Register, Request
 from treaty.core.state import values
 from treaty.core.state.rows import Row, encode_row
 from treaty.core.state.state_tables import COUNTER, KINDS_OF_SUBJECT, TABLES, VERSION_BY_SUBJECT

@@ -5,7 +5,15 @@ from itertools import permutations
 import pytest
 
 from tests.laws.toy import EMPTY, OTHER, Bench, S, put, toy, version_row
-from treaty.core.answers import Config
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.contexts import DeleteContext, ListContexts
+from treaty.core.messages.listings import ListSubjects, ListVersions
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.registration import ExpectedVersion, ForceReason, Register, SubjectCreation
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.schemas import GetGuidIds, GetSchema, ReferencedBy, UsesOf
+from treaty.core.messages.settings import Config, DeleteMode, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, GetVersion, Lookup
 from treaty.core.names import Subject
 from treaty.core.policy import LATEST as NEWEST
 from treaty.core.refusals import (
@@ -25,31 +33,6 @@ from treaty.core.refusals import (
     SubjectNotFound,
     TooLarge,
     VersionNotFound,
-)
-from treaty.core.requests import (
-    LATEST,
-    Check,
-    DeleteContext,
-    DeleteMode,
-    DeleteSubject,
-    DeleteVersion,
-    ExpectedVersion,
-    ForceReason,
-    GetGuidIds,
-    GetOutcome,
-    GetSchema,
-    GetVersion,
-    ListContexts,
-    ListSubjects,
-    ListVersions,
-    Lookup,
-    ReferencedBy,
-    Register,
-    Scope,
-    SetConfig,
-    SetMode,
-    SubjectCreation,
-    UsesOf,
 )
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 from treaty.core.state.state_tables import CONTENT, SUBJECT, ContentKey

@@ -3,19 +3,11 @@
 import pytest
 
 from tests.laws.toy import Bench, S, put, toy
-from treaty.core.answers import Config
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.registration import ForceReason, Register, SubjectCreation
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.settings import Config, GetConfig, Scope, SetConfig, SetMode
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSetting, NotPermitted
-from treaty.core.requests import (
-    LATEST,
-    Check,
-    ForceReason,
-    GetConfig,
-    Register,
-    Scope,
-    SetConfig,
-    SetMode,
-    SubjectCreation,
-)
 from treaty.core.schema import Draft, Metadata
 
 

@@ -15,9 +15,9 @@ from treaty.core.messages.metastore import (
     SourceDefinition,
     UndropSource,
 )
+from treaty.core.messages.request import Request
 from treaty.core.messages.scripts import RunScript, ScriptMember
 from treaty.core.refusals import Reason, Refusal
-from treaty.core.requests import Request
 from treaty.core.sources import SourceColumn
 
 COLUMNS = (SourceColumn("id", "INT"),)

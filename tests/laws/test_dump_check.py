@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.laws.test_rights_traces import built, histories
 from treaty.core.invariants import find_violations
-from treaty.core.requests import Request
+from treaty.core.messages.request import Request
 from treaty.core.state.rows import EncodedRow, Row, encode_row
 from treaty.core.state.tables import DictTables
 from treaty.core.state.values import Content, Counter

@@ -7,9 +7,15 @@ import pytest
 from tests.laws.subjects import empty, given_by_hand, home, keys_of, purge
 from tests.laws.toy import Bench, S, put, toy, version_row
 from treaty.core import limits
-from treaty.core import requests as q
-from treaty.core.answers import Config
 from treaty.core.invariants import find_violations
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.contexts import DeleteContext
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
+from treaty.core.messages.registration import Derive, Register, SubjectCreation
+from treaty.core.messages.request import LATEST, Request
+from treaty.core.messages.schemas import ReferencedBy, UsesOf
+from treaty.core.messages.settings import Config, GetConfig, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, FindVersion, GetVersion, Lookup
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NotEmpty, NotPermitted, SubjectNotFound, TooLarge, VersionNotFound
 from treaty.core.schema import Reference
@@ -33,26 +39,26 @@ def test_a_subject_without_versions_is_sound_and_not_told(bench: Bench) -> None:
 
     assert not [*find_violations(bench.tables)]
     for visible in ("live", "all", "deleted"):
-        assert bench.do(q.ListSubjects(Subject("*", ""), visible)).names == (("t",) if visible != "deleted" else ())
-    assert [one.subject for one in bench.do(q.ListSchemas(Subject("*", ""), "all")).versions] == ["t"]
-    assert bench.do(q.UsesOf(1, S, "all")).uses == (("t", 1),)
+        assert bench.do(ListSubjects(Subject("*", ""), visible)).names == (("t",) if visible != "deleted" else ())
+    assert [one.subject for one in bench.do(ListSchemas(Subject("*", ""), "all")).versions] == ["t"]
+    assert bench.do(UsesOf(1, S, "all")).uses == (("t", 1),)
     reference = toy("b?", references=(Reference("r", "s", -1),))
     with pytest.raises(InvalidSchema, match="No schema reference found"):
-        bench.do(q.Register(T, reference))
+        bench.do(Register(T, reference))
 
 
-ASKED: tuple[q.Request[Any], ...] = (
-    q.ListVersions(S, "all"),
-    q.GetVersion(S, q.LATEST, deleted=True),
-    q.GetVersion(S, 1),
-    q.FindVersion(S, (), deleted=True),
-    q.Lookup(S, toy("a"), deleted=True),
-    q.ReferencedBy(S, 1),
-    q.DeleteVersion(S, 1),
-    q.DeleteVersion(S, 1, permanent=True),
-    q.DeleteSubject(S),
-    q.DeleteSubject(S, permanent=True),
-    q.Derive(S, 1),
+ASKED: tuple[Request[Any], ...] = (
+    ListVersions(S, "all"),
+    GetVersion(S, LATEST, deleted=True),
+    GetVersion(S, 1),
+    FindVersion(S, (), deleted=True),
+    Lookup(S, toy("a"), deleted=True),
+    ReferencedBy(S, 1),
+    DeleteVersion(S, 1),
+    DeleteVersion(S, 1, permanent=True),
+    DeleteSubject(S),
+    DeleteSubject(S, permanent=True),
+    Derive(S, 1),
 )
 
 
@@ -70,12 +76,12 @@ def test_to_confluent_a_subject_without_versions_is_not_there(bench: Bench) -> N
 
 def test_checks_and_settings_do_not_mind(bench: Bench) -> None:
     empty(bench)
-    assert bench.do(q.Check(S, toy("a"))).compatible
+    assert bench.do(Check(S, toy("a"))).compatible
     with pytest.raises(VersionNotFound):
-        bench.do(q.Check(S, toy("a"), 1))
-    bench.do(q.SetConfig(q.Scope(*S), Config(level="FULL")))
-    assert bench.do(q.GetConfig(q.Scope(*S))).config == Config(level="FULL")
-    bench.do(q.SetMode(q.Scope(*S), "READONLY"))
+        bench.do(Check(S, toy("a"), 1))
+    bench.do(SetConfig(Scope(*S), Config(level="FULL")))
+    assert bench.do(GetConfig(Scope(*S))).config == Config(level="FULL")
+    bench.do(SetMode(Scope(*S), "READONLY"))
     with pytest.raises(NotPermitted):
         put(bench, S, "a")
 
@@ -92,12 +98,12 @@ def test_a_subject_without_versions_takes_room_and_keeps_its_context(
     purge(bench, X)
     empty(bench, X)
     with pytest.raises(NotEmpty):
-        bench.do(q.DeleteContext(".x"))
+        bench.do(DeleteContext(".x"))
 
 
 def test_the_first_version_keeps_what_the_subject_is(bench: Bench) -> None:
     made = empty(bench, properties=(("team", "c"),))
-    first = put(bench, S, "a", create_with=q.SubjectCreation(properties=(("team", "d"),)))
+    first = put(bench, S, "a", create_with=SubjectCreation(properties=(("team", "d"),)))
 
     assert (first.ordinal, first.number) == (0, 1)
     assert home(bench) == values.SubjectValue(made, properties=(("team", "c"),))
@@ -131,8 +137,8 @@ def test_counters_of_a_subject_without_versions_go_on(bench: Bench) -> None:
 def test_entering_import_mode_leaves_a_subject_without_versions(bench: Bench) -> None:
     empty(bench)
     put(bench, T, "a")
-    bench.do(q.DeleteSubject(T))
-    bench.do(q.SetMode(q.Scope("."), "IMPORT"))
+    bench.do(DeleteSubject(T))
+    bench.do(SetMode(Scope("."), "IMPORT"))
 
     assert {*bench.tables.keys(SUBJECT)} == {tuple(S)}
-    assert bench.do(q.Register(S, toy("a"), schema_id=9, number=7)).version.number == 7
+    assert bench.do(Register(S, toy("a"), schema_id=9, number=7)).version.number == 7

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from tests.frames import record
 from treaty.assemble import connect
 from treaty.client.connection import Connection
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.registration import Register
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, NotFound
-from treaty.core.requests import GetVersion, ListVersions, Register
 from treaty.core.schema import Draft, Reference
 from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.plan.ddl import type_ddl

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from tests.laws.toy import Bench, put, toy
 from tests.worlds.world import World, worlds
 from treaty.core import limits
-from treaty.core.answers import Config
 from treaty.core.invariants import find_violations
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs, ListEncodings
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     CodecExists,
@@ -24,7 +26,6 @@ from treaty.core.refusals import (
     TooLarge,
     VersionNotFound,
 )
-from treaty.core.requests import DeleteSubject, DeleteVersion, Register, Scope, SetConfig, SetMode
 from treaty.core.state.rows import Row, encode_row
 from treaty.core.state.state_tables import COUNTER, ENCODING, IDS_SPARED, encodings_key
 from treaty.core.state.values import Counter

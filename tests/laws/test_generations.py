@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from tests.laws.subjects import given_by_hand, home, keys_of, purge
 from tests.laws.toy import Bench, S, Typed, put, toy, version_row
-from treaty.core import requests as q
-from treaty.core.answers import Config, Resource
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.invariants import find_violations
 from treaty.core.messages import associations as tied
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.state import values
@@ -48,9 +50,9 @@ def bench() -> Bench:
 
 
 def test_a_subject_that_is_made_again_begins_anew(bench: Bench) -> None:
-    bench.do(q.SetConfig(q.Scope("."), Config(level="NONE")))
+    bench.do(SetConfig(Scope("."), Config(level="NONE")))
     for turn in range(3):
-        creation = q.SubjectCreation(properties=(("turn", str(turn)),))
+        creation = SubjectCreation(properties=(("turn", str(turn)),))
         first = put(bench, S, "a", names=NAMES, properties=(("turn", str(turn)),), create_with=creation)
         second = put(bench, S, f"b{turn}")
         assert [(one.ordinal, one.number) for one in (first, second)] == [(0, 1), (1, 2)]
@@ -74,17 +76,17 @@ def test_a_subject_that_is_made_again_begins_anew(bench: Bench) -> None:
 
 def test_settings_are_kept_by_name_and_go_with_a_permanent_delete(bench: Bench) -> None:
     """They may come before the subject, and have no generation."""
-    scope, key = q.Scope(*S), ScopeKey("subject", *S)
+    scope, key = Scope(*S), ScopeKey("subject", *S)
     for level in ("FULL", "NONE"):
-        bench.do(q.SetConfig(scope, Config(level=level)))
-        bench.do(q.SetMode(scope, "READWRITE"))
+        bench.do(SetConfig(scope, Config(level=level)))
+        bench.do(SetMode(scope, "READWRITE"))
         assert put(bench, S, "a").number == 1
-        accepted = not isinstance(bench.verdict(q.Register(S, toy("b")), f"ask {level}"), Refusal)
+        accepted = not isinstance(bench.verdict(Register(S, toy("b")), f"ask {level}"), Refusal)
         assert accepted is (level == "NONE"), "the level that was set before there was a subject"
-        bench.do(q.DeleteSubject(S))
+        bench.do(DeleteSubject(S))
         assert bench.tables.get(CONFIG, key) is not None
         assert bench.tables.get(MODE, key) is not None
-        bench.do(q.DeleteSubject(S, permanent=True))
+        bench.do(DeleteSubject(S, permanent=True))
         assert bench.tables.get(CONFIG, key) is None
         assert bench.tables.get(MODE, key) is None
 
@@ -114,10 +116,10 @@ def test_rows_that_a_predecessor_left_by_a_fault_are_nobody_s(bench: Bench) -> N
 
 def test_a_subject_that_is_made_again_in_the_same_chain_is_another_one(bench: Bench) -> None:
     put(bench, S, "a", names=NAMES)
-    bench.do(q.DeleteSubject(S))
+    bench.do(DeleteSubject(S))
     chain, told = Overlay(bench.tables), []
     for number, request in enumerate(
-        (q.DeleteSubject(S, permanent=True), q.Register(S, toy("b"), names=NAMES), q.Register(S, toy("b", "c?")))
+        (DeleteSubject(S, permanent=True), Register(S, toy("b"), names=NAMES), Register(S, toy("b", "c?")))
     ):
         verdict = decide(chain, Command(request, f"chain{number}", 1), bench.engine)
         while not isinstance(verdict, Decision):
@@ -140,11 +142,11 @@ def test_a_subject_that_is_made_again_in_the_same_chain_is_another_one(bench: Be
 
 
 def test_a_subject_that_goes_and_comes_in_one_command_is_another_one(bench: Bench) -> None:
-    resource = Resource("orders", "lkc", "r")
-    wish = tied.AssociationSpec("value", S, "STRONG", schema=q.Register(S, toy("a")))
+    resource = tied.Resource("orders", "lkc", "r")
+    wish = tied.AssociationSpec("value", S, "STRONG", schema=Register(S, toy("a")))
     bench.do(tied.Associate(resource, (wish,)))
     put(bench, S, "a", "b?")
-    again = replace(wish, schema=q.Register(S, toy("z")))
+    again = replace(wish, schema=Register(S, toy("z")))
     steps = (
         tied.AssociationChange("DELETE", tied.AssociationSpec("value"), cascade=True),
         tied.AssociationChange("CREATE", again),
@@ -162,11 +164,11 @@ def test_a_subject_that_goes_and_comes_in_one_command_is_another_one(bench: Benc
 
 
 def test_the_numbers_of_a_type_go_on_behind_a_version_that_was_removed(bench: Bench) -> None:
-    bench.do(q.SetConfig(q.Scope("."), Config(level="NONE")))
+    bench.do(SetConfig(Scope("."), Config(level="NONE")))
     put(bench, S, "a")
     put(bench, S, "b")
     for permanent in (False, True):
-        bench.do(q.DeleteVersion(S, 2, permanent))
+        bench.do(DeleteVersion(S, 2, permanent))
     third = put(bench, S, "c")
 
     row = version_row(bench, S, third.ordinal)
@@ -179,9 +181,9 @@ TEXTS = st.sampled_from([("a",), ("b?",), ("a", "b?"), ("c?",)])
 
 
 @st.composite
-def lives(draw: st.DrawFn) -> list[q.Request[Any]]:
+def lives(draw: st.DrawFn) -> list[Request[Any]]:
     """Registrations and deletions, by version and by subject; some of them in import mode."""
-    steps: list[q.Request[Any]] = [q.SetConfig(q.Scope("*"), Config(level="NONE"))]
+    steps: list[Request[Any]] = [SetConfig(Scope("*"), Config(level="NONE"))]
     for _ in range(draw(st.integers(5, 40))):
         subject = draw(SUBJECTS)
         permanent = draw(st.booleans())
@@ -189,16 +191,16 @@ def lives(draw: st.DrawFn) -> list[q.Request[Any]]:
             draw(
                 st.sampled_from(
                     [
-                        q.Register(subject, toy(*draw(TEXTS))),
-                        q.Register(
+                        Register(subject, toy(*draw(TEXTS))),
+                        Register(
                             subject,
                             toy(*draw(TEXTS)),
                             schema_id=draw(st.integers(1, 4)),
                             number=draw(st.integers(1, 3)),
                         ),
-                        q.DeleteVersion(subject, draw(st.integers(1, 4)), permanent),
-                        q.DeleteSubject(subject, permanent),
-                        q.SetMode(q.Scope(*subject), draw(st.sampled_from(["IMPORT", "READWRITE"])), force=permanent),
+                        DeleteVersion(subject, draw(st.integers(1, 4)), permanent),
+                        DeleteSubject(subject, permanent),
+                        SetMode(Scope(*subject), draw(st.sampled_from(["IMPORT", "READWRITE"])), force=permanent),
                     ]
                 )
             )
@@ -207,7 +209,7 @@ def lives(draw: st.DrawFn) -> list[q.Request[Any]]:
 
 
 @given(lives())
-def test_nothing_is_given_twice_within_a_generation(steps: list[q.Request[Any]]) -> None:
+def test_nothing_is_given_twice_within_a_generation(steps: list[Request[Any]]) -> None:
     """Neither an ordinal nor a number of a version of its type, also where the versions that had them are gone."""
     bench, ordinals, types = Bench(), set[Key](), set[Key]()
     bench.engine = Typed()
@@ -265,7 +267,7 @@ def test_rows_without_their_subject_are_named(bench: Bench) -> None:
 
 @pytest.mark.parametrize("kind", ["ordinals", "types"])
 def test_a_counter_that_is_behind_its_versions_is_named(bench: Bench, kind: str) -> None:
-    bench.do(q.SetConfig(q.Scope("."), Config(level="NONE")))
+    bench.do(SetConfig(Scope("."), Config(level="NONE")))
     put(bench, S, "a")
     put(bench, S, "b")
     key = next(key for key in bench.tables.keys(COUNTER) if key[0] == kind)

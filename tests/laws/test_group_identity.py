@@ -5,7 +5,6 @@ import pytest
 from tests.laws.grouped import SPELLINGS, S, add, group, spelled
 from tests.laws.toy import Bench, put, toy
 from treaty.core import limits
-from treaty.core.answers import Config, VersionFound
 from treaty.core.handlers.versions import stored_versions
 from treaty.core.invariants import find_violations
 from treaty.core.messages.groups import (
@@ -16,9 +15,12 @@ from treaty.core.messages.groups import (
     GetOrdinal,
     ListGroupVersions,
 )
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.settings import Config, Scope, SetMode
+from treaty.core.messages.versions import GetVersion, Lookup, VersionFound
 from treaty.core.policy import Level
 from treaty.core.refusals import InvalidSchema, Refusal, SchemaNotFound, TooLarge
-from treaty.core.requests import GetSchema, GetVersion, Lookup, Register, Scope, SetMode, SubjectCreation
 from treaty.core.schema import Draft, Metadata
 from treaty.core.state.values import Version
 

@@ -9,9 +9,11 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.messages import groups as g
 from treaty.core.messages import transfers as x
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Scope, SetMode
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
-from treaty.core.requests import Register, Request, Scope, SetMode
 from treaty.core.schema import Draft
 
 S = Subject(".", "g")

@@ -7,13 +7,16 @@ import pytest
 from tests.laws.grouped import S, create, get
 from tests.laws.toy import Bench, put, toy
 from treaty.core.access.rights import Access, AccessRule, with_included
-from treaty.core.answers import Config, Resource
 from treaty.core.command import Command
 from treaty.core.decide import decide
 from treaty.core.invariants import find_violations
-from treaty.core.messages.associations import Associate, AssociationSpec, Dissociate
+from treaty.core.messages.associations import Associate, AssociationSpec, Dissociate, Resource
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs
 from treaty.core.messages.groups import DeleteOrdinal, RemoveSubject
+from treaty.core.messages.listings import ListSubjects
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.settings import Config, Scope, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     AlreadyDeleted,
@@ -24,7 +27,6 @@ from treaty.core.refusals import (
     SubjectNotFound,
     VersionNotFound,
 )
-from treaty.core.requests import DeleteSubject, DeleteVersion, ListSubjects, Register, Scope, SetMode, SubjectCreation
 from treaty.core.schema import Reference
 from treaty.core.state.state_tables import CODEC, COUNTER, ENCODING, VERSION, encodings_key
 

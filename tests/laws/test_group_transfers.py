@@ -22,15 +22,17 @@ from treaty.client.transfer.image_writer import write
 from treaty.client.transfer.promotion import promote, promotion
 from treaty.client.transfer.registry_image import RegistryImage
 from treaty.client.transfer.registry_reader import read
-from treaty.core.answers import Config, VersionFound
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
+from treaty.core.messages.registration import ForceReason, Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Config
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, VersionFound
 from treaty.core.names import Subject
 from treaty.core.policy import ALL, LATEST, Level, VersionRange
 from treaty.core.refusals import NotFound, Refusal
-from treaty.core.requests import DeleteSubject, DeleteVersion, ForceReason, Register, Request
 from treaty.core.schema import Draft, Metadata
 from treaty.core.state.values import PolicyValue
 

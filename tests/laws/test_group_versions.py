@@ -10,9 +10,9 @@ from tests.laws.grouped import SPELLINGS, S, add, add_group, group, spelled
 from tests.laws.toy import Bench, Typed, toy
 from treaty.core import limits
 from treaty.core.access.rights import Access, AccessRule, with_included
-from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
+from treaty.core.messages.compatibility import Check
 from treaty.core.messages.groups import (
     CheckReading,
     DeleteOrdinal,
@@ -24,7 +24,10 @@ from treaty.core.messages.groups import (
     GroupVersions,
     ListGroupVersions,
 )
+from treaty.core.messages.registration import Derive, ForceReason, Register
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
 from treaty.core.messages.transfers import ImportVersion
+from treaty.core.messages.versions import GetVersion, Lookup
 from treaty.core.names import Subject
 from treaty.core.policy import ALL, LATEST, Level, VersionRange
 from treaty.core.refusals import (
@@ -38,7 +41,6 @@ from treaty.core.refusals import (
     TypeNotAllowed,
     VersionNotFound,
 )
-from treaty.core.requests import Check, Derive, ForceReason, GetVersion, Lookup, Register, Scope, SetConfig, SetMode
 from treaty.core.schema import Draft, Metadata
 from treaty.core.schema_engine import Answer, ParsedSchema, Question
 

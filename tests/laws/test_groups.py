@@ -8,10 +8,10 @@ from tests.laws.grouped import PRAVEGA, S, create, get
 from tests.laws.toy import Bench, put, toy
 from treaty.core import limits
 from treaty.core.access.rights import Access, AccessRule, with_included
-from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.invariants import find_violations
+from treaty.core.messages.contexts import DeleteContext
 from treaty.core.messages.encodings import AddCodec, CodecType
 from treaty.core.messages.groups import (
     ANY_FORMAT,
@@ -24,6 +24,11 @@ from treaty.core.messages.groups import (
     ListGroups,
     RemoveSubject,
 )
+from treaty.core.messages.listings import ListSubjects, ListVersions
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Config, DeleteConfig, GetConfig, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteVersion
 from treaty.core.names import Subject, subject_of
 from treaty.core.policy import LEVELS, Level, VersionRange
 from treaty.core.refusals import (
@@ -36,20 +41,6 @@ from treaty.core.refusals import (
     SubjectNotFound,
     TooLarge,
     VersionNotFound,
-)
-from treaty.core.requests import (
-    DeleteConfig,
-    DeleteContext,
-    DeleteVersion,
-    GetConfig,
-    ListSubjects,
-    ListVersions,
-    Register,
-    Request,
-    Scope,
-    SetConfig,
-    SetMode,
-    SubjectCreation,
 )
 from treaty.core.schema import Draft
 from treaty.core.state.view import Overlay

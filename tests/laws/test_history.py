@@ -10,25 +10,18 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.examples import examples
 from tests.laws.toy import Bench, fields_of
 from tests.worlds.world import World, worlds
-from treaty.core.answers import Config
 from treaty.core.command import Decision
 from treaty.core.handlers.drafts.schemas import resolve_schema
 from treaty.core.handlers.versions import schema_row, stored_versions
 from treaty.core.invariants import find_violations
+from treaty.core.messages.contexts import DeleteContext
+from treaty.core.messages.registration import ForceReason, Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import Subject
 from treaty.core.policy import NONE
 from treaty.core.refusals import Refusal
-from treaty.core.requests import (
-    DeleteContext,
-    DeleteSubject,
-    DeleteVersion,
-    ForceReason,
-    Register,
-    Request,
-    Scope,
-    SetConfig,
-    SetMode,
-)
 from treaty.core.schema import Draft, Reference
 from treaty.core.state.state_tables import (
     CONFIG,

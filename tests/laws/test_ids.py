@@ -11,9 +11,13 @@ from tests.laws.toy import Bench, S, toy
 from tests.worlds.histories import purge
 from treaty.core.invariants import find_violations
 from treaty.core.limits import COUNTER, ID_GAP
+from treaty.core.messages.contexts import MakeContext
+from treaty.core.messages.registration import Register
+from treaty.core.messages.schemas import UsesOf
+from treaty.core.messages.settings import Scope, SetMode
+from treaty.core.messages.versions import DeleteVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal, TooLarge
-from treaty.core.requests import DeleteVersion, MakeContext, Register, Scope, SetMode, UsesOf
 from treaty.core.state import state_tables as t
 from treaty.core.state.commit import Position
 from treaty.core.state.reserved import ReservedIds, healing_row, reserved_ids

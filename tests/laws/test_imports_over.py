@@ -11,27 +11,19 @@ from tests.laws.toy import Bench, S, toy
 from tests.worlds.drafts import described, referring
 from tests.worlds.histories import purge
 from tests.worlds.world import World, worlds
-from treaty.core.answers import Config, Resource
 from treaty.core.handlers.versions import stored_versions
 from treaty.core.invariants import find_violations
-from treaty.core.messages.associations import Associate, AssociationSpec
+from treaty.core.messages.associations import Associate, AssociationSpec, Resource
 from treaty.core.messages.encodings import AssignEncoding
+from treaty.core.messages.registration import ForceReason, Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetSchema
 from treaty.core.messages.schemaver import DeletePublished, GetPublished, Publish
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
 from treaty.core.messages.transfers import ImportVersion
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, GetVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import Encoded, NotPermitted, Referenced, Refusal
-from treaty.core.requests import (
-    DeleteSubject,
-    DeleteVersion,
-    ForceReason,
-    GetSchema,
-    GetVersion,
-    Register,
-    Request,
-    Scope,
-    SetConfig,
-    SetMode,
-)
 from treaty.core.state.schemaver_tables import SUPERSEDED
 from treaty.core.state.state_tables import VERSION
 

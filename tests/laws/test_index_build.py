@@ -10,8 +10,9 @@ import pytest
 from tests.laws.holder import access
 from tests.laws.search_life import Fields, as_draft, bring_up_to_date, find, fits, grow, new_bench, run_steps
 from tests.laws.toy import Bench
+from treaty.core.messages.registration import ForceReason, Register
+from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import Subject
-from treaty.core.requests import DeleteSubject, ForceReason, Register
 from treaty.core.state.commit import START
 from treaty.core.state.rows import EncodedRow
 from treaty.core.state.state_tables import SCHEMA

@@ -10,10 +10,10 @@ from tests.worlds.histories import ELSEWHERE
 from tests.worlds.world import World
 from treaty.core.handlers.schemaver.labels import find_label, gap_before, kind_of, overtaken_by
 from treaty.core.iglu_key import SchemaVer
+from treaty.core.messages.schemas import GetSchema
 from treaty.core.messages.schemaver import DeletePublished, GetPublished, ListPublished, Publish, PublishedVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import LabelRefused, Refusal
-from treaty.core.requests import GetSchema
 from treaty.core.schema import Draft
 
 SUBJECT = Subject(".", "v/n/toy")

@@ -10,29 +10,19 @@ from hypothesis import strategies as st
 
 from tests.laws.toy import EMPTY, Bench, S, ToyGrammar, put, toy
 from treaty.core.access.rights import AccessRule, Rights
-from treaty.core.answers import Config, ContextMade, ForcedRegistration, ScopeSetting, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.limits import COUNTER, NAME_LENGTH, TIME_AHEAD
+from treaty.core.messages.contexts import ContextMade, ListContexts, MakeContext
+from treaty.core.messages.listings import ListSchemas, ListSubjects
+from treaty.core.messages.registration import ForceReason, Register
+from treaty.core.messages.request import Request, Visible
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.settings import Config, ListSettings, Scope, ScopeSetting, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteVersion, GetVersion, VersionFound
 from treaty.core.names import Subject, subject_of
+from treaty.core.policy import ForcedRegistration
 from treaty.core.refusals import InvalidSubject, NotPermitted, TooLarge
-from treaty.core.requests import (
-    DeleteVersion,
-    ForceReason,
-    GetSchema,
-    GetVersion,
-    ListContexts,
-    ListSchemas,
-    ListSettings,
-    ListSubjects,
-    MakeContext,
-    Register,
-    Request,
-    Scope,
-    SetConfig,
-    SetMode,
-    Visible,
-)
 from treaty.core.schema import Rule, RuleSet
 from treaty.core.state import values
 from treaty.core.state.commit import Position

@@ -11,8 +11,7 @@ import pytest
 from tests.frames import record
 from treaty.arrow import decode
 from treaty.assemble import connect
-from treaty.core.answers import Config
-from treaty.core.requests import Scope, SetConfig
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.errors import PlanError

@@ -4,9 +4,11 @@ import pytest
 
 from tests.laws.toy import OTHER, Bench, S, put, toy
 from treaty.core import limits
-from treaty.core.answers import Config
+from treaty.core.messages.compatibility import Check
 from treaty.core.messages.groups import ChangeSubject, CreateSubject, GetHistory, GroupSettings
 from treaty.core.messages.policies import ChangePolicy, CreatePolicy, DeletePolicy, GetPolicy, ListPolicies, PolicyFound
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.settings import Config, GetConfig, Scope, SetConfig
 from treaty.core.policy import ALL, LATEST, LEVELS, Level, VersionRange
 from treaty.core.refusals import (
     Incompatible,
@@ -18,7 +20,6 @@ from treaty.core.refusals import (
     TooLarge,
     VersionNotFound,
 )
-from treaty.core.requests import Check, GetConfig, Register, Scope, SetConfig, SubjectCreation
 from treaty.core.state.state_tables import CONFIG, ScopeKey
 from treaty.core.state.values import ConfigValue, PolicyValue
 

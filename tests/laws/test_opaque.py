@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tests.laws.toy import EMPTY, Bench, S, toy
-from treaty.core.answers import Config, VersionFound
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.settings import Config, Scope, SetConfig
+from treaty.core.messages.versions import GetVersion, Lookup, VersionFound
 from treaty.core.policy import LEVELS, Level
 from treaty.core.refusals import Incompatible, InvalidSchema, SchemaNotFound
-from treaty.core.requests import Check, GetVersion, Lookup, Register, Scope, SetConfig, SubjectCreation
 from treaty.core.schema import CODED, Draft, Reference, opaque_bytes
 from treaty.core.state.state_tables import CONTENT, SUBJECT
 from treaty.core.state.values import Content

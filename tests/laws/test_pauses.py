@@ -10,10 +10,13 @@ from treaty.core.command import Command, Decision
 from treaty.core.decide import decide, decide_with_pauses
 from treaty.core.messages import encodings, groups, metastore, schemaver, transfers
 from treaty.core.messages.kept_files import CheckpointName, ListKeptFiles
+from treaty.core.messages.listings import ListSchemas, ListSubjects
 from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import UsesOf
+from treaty.core.messages.versions import FindVersion
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
-from treaty.core.requests import FindVersion, ListSchemas, ListSubjects, Request, UsesOf
 from treaty.core.sources import DroppedSource, Source, SourceColumn
 from treaty.core.state import values
 from treaty.core.state.commit import Position

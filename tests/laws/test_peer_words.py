@@ -15,6 +15,8 @@ from treaty.core.access.rights import Access, AccessRule
 from treaty.core.command import Command
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.limits import PEER_BATCH
+from treaty.core.messages.registration import Register
+from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
 from treaty.core.refusals import (
@@ -28,7 +30,6 @@ from treaty.core.refusals import (
     Unavailable,
 )
 from treaty.core.registry import Reply
-from treaty.core.requests import DeleteSubject, Register
 from treaty.core.schema import Draft
 from treaty.core.state.codec import DecodeError
 from treaty.core.state.commit import PositionToken

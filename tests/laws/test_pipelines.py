@@ -14,10 +14,11 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, MapType, StringT
 
 from treaty.assemble import connect
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
 from treaty.core.names import subject_of
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.value import DecodePlan

@@ -10,8 +10,8 @@ from tests.recursive_unions import recursive_history, recursive_plan
 from tests.union_histories import BranchFrame, union_history
 from treaty.arrow.avro.rows import make_decoder, make_row_reader
 from treaty.assemble import connect
+from treaty.core.messages.registration import Register
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.plan.avro import planner
 from treaty.plan.avro.flat import parse_avro

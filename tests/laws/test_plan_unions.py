@@ -12,8 +12,8 @@ import pytest
 from tests.frames import frame, record
 from treaty import arrow
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.avro.canonical import print_schema

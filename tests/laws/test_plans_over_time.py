@@ -14,8 +14,7 @@ from tests.frames import record
 from tests.living_plans import STEPS, Step, live
 from tests.plan_worlds import NOBODY, SHAPES, PlanWorld, read_rows
 from treaty.assemble import connect
-from treaty.core.answers import Config
-from treaty.core.requests import Scope, SetConfig
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.format_plans import SHAPES as SHAPES_OF_TYPES

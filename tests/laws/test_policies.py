@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 
 from tests.laws.test_admission import TEXTS, Text, admitted
 from tests.laws.toy import Bench, S, put, toy
-from treaty.core.answers import Config
 from treaty.core.invariants import find_violations
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.registration import ForceReason
+from treaty.core.messages.settings import Config, DeleteConfig, GetConfig, Scope, SetConfig
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.policy import (
     ALL,
     LATEST,
@@ -25,16 +28,6 @@ from treaty.core.policy import (
     word_of,
 )
 from treaty.core.refusals import Incompatible, InvalidSetting, Refusal, VersionNotFound
-from treaty.core.requests import (
-    Check,
-    DeleteConfig,
-    DeleteSubject,
-    DeleteVersion,
-    ForceReason,
-    GetConfig,
-    Scope,
-    SetConfig,
-)
 from treaty.core.state.rows import Row, encode_row
 from treaty.core.state.state_tables import CONFIG, VERSION, ScopeKey
 from treaty.core.state.values import ConfigValue, PolicyValue

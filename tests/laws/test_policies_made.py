@@ -3,11 +3,12 @@
 import pytest
 
 from tests.laws.toy import Bench, S, put, toy
-from treaty.core.answers import Config
+from treaty.core.messages.registration import Derive, Register, SubjectCreation
+from treaty.core.messages.settings import Config, GetConfig, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import Subject
 from treaty.core.policy import ALL, LATEST, LEVELS, Level, VersionRange
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSetting, NotPermitted, Refusal, VersionNotFound
-from treaty.core.requests import DeleteSubject, Derive, GetConfig, Register, Scope, SetConfig, SetMode, SubjectCreation
 from treaty.core.state.state_tables import CONFIG, VERSION, ScopeKey
 from treaty.core.state.values import ConfigValue, PolicyValue
 from treaty.core.state.values import Version as VersionRow

@@ -15,10 +15,11 @@ from tests.laws.toy import Bench, S
 from tests.worlds.drafts import records
 from tests.worlds.histories import purge
 from tests.worlds.world import World
-from treaty.core.answers import Config
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.policy import BUILT_IN_POLICIES, LEVELS, Level, built_in_level, parse_validator
 from treaty.core.refusals import Incompatible
-from treaty.core.requests import Check, Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import Answer, Question
 from treaty.formats.engine import FormatEngine

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treaty.core.answers import ForcedRegistration
-from treaty.core.policy import RANGES, Level, VersionRange
+from treaty.core.policy import RANGES, ForcedRegistration, Level, VersionRange
 from treaty.core.schema import Metadata, Rule, RuleSet
 from treaty.core.state import values
 from treaty.core.state.rows import EncodedRow, Row, UnreadableValue, decode_row, encode_row

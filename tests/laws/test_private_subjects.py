@@ -10,7 +10,6 @@ from tests.laws.toy import Bench
 from treaty.core.access.api_key_rules import rule_of_key
 from treaty.core.access.private_subjects import PublicView, subject_of_row
 from treaty.core.access.rights import Access, AccessRule, with_included
-from treaty.core.answers import Config, Resource
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.invariants import find_violations
@@ -21,15 +20,31 @@ from treaty.core.messages.associations import (
     AssociationSpec,
     ChangeAssociations,
     Dissociate,
+    Resource,
     ResourceChange,
 )
+from treaty.core.messages.contexts import DeleteContext
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType
 from treaty.core.messages.groups import CreateSubject, GroupSettings, RemoveSubject
 from treaty.core.messages.metastore import CreateSource, SourceDefinition
+from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.messages.policies import CreatePolicy, DeletePolicy
+from treaty.core.messages.registration import Register, SubjectCreation
 from treaty.core.messages.schemaver import DeletePublished, GetDraft, GetPublished, Publish, PutDraft
 from treaty.core.messages.scripts import RunScript, ScriptMember
+from treaty.core.messages.settings import (
+    Config,
+    DeleteConfig,
+    DeleteMode,
+    GetConfig,
+    GetMode,
+    ListSettings,
+    Scope,
+    SetConfig,
+    SetMode,
+)
 from treaty.core.messages.transfers import ExportSubjects, ImportSubject
+from treaty.core.messages.versions import DeleteSubject, GetVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     AssociationNotFound,
@@ -42,22 +57,6 @@ from treaty.core.refusals import (
     Referenced,
     ResourceAssociated,
     SettingNotFound,
-)
-from treaty.core.requests import (
-    DeleteConfig,
-    DeleteContext,
-    DeleteMode,
-    DeleteSubject,
-    GetConfig,
-    GetMode,
-    GetOutcome,
-    GetVersion,
-    ListSettings,
-    Register,
-    Scope,
-    SetConfig,
-    SetMode,
-    SubjectCreation,
 )
 from treaty.core.schema import Draft, Reference
 from treaty.core.sources import SourceColumn, SourcePart

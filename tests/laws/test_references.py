@@ -9,18 +9,13 @@ from treaty.core.handlers.drafts.schemas import resolve_schema
 from treaty.core.handlers.versions import schema_row
 from treaty.core.invariants import find_violations
 from treaty.core.messages.encodings import AssignEncoding, GetEncoding
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.registration import ForceReason, Register
+from treaty.core.messages.schemas import ReferencedBy
 from treaty.core.messages.schemaver import Publish
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, GetVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import Encoded, Referenced
-from treaty.core.requests import (
-    DeleteSubject,
-    DeleteVersion,
-    ForceReason,
-    GetVersion,
-    ListVersions,
-    ReferencedBy,
-    Register,
-)
 
 USER, AWAY = Subject(".", "user"), Subject(".x", "user")
 FORCE = ForceReason("ann", "another one")

@@ -3,9 +3,10 @@
 import pytest
 
 from tests.laws.toy import Bench, S, put, toy
-from treaty.core.answers import VersionFound
+from treaty.core.messages.registration import Derive, Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.versions import VersionFound
 from treaty.core.refusals import InvalidRules
-from treaty.core.requests import Derive, Register, Request
 from treaty.core.schema import Rule, RuleSet
 from treaty.core.schema_engine import ParseSchema
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tests.laws.holder import access, allowed
 from tests.laws.toy import toy
 from treaty.core import limits, messages
-from treaty.core import requests as q
 from treaty.core.access.authorized_view import FOUND, WALKED
 from treaty.core.access.private_subjects import OWNED
 from treaty.core.access.rights import (
@@ -23,13 +22,17 @@ from treaty.core.access.rights import (
     matches_pattern,
     with_included,
 )
-from treaty.core.answers import Config, Resource
-from treaty.core.messages import associations, encodings, groups, policies
+from treaty.core.messages import associations, contexts, encodings, groups, listings, policies, settings
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.registration import Derive, ForceReason, Register, SubjectCreation
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, ReferencedBy, UsesOf
+from treaty.core.messages.settings import Config, Scope
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, FindVersion, GetVersion, Lookup
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.policy import Level
 from treaty.core.refusals import Forbidden
-from treaty.core.requests import ForceReason, Request, Scope
 from treaty.core.schema import Reference
 from treaty.core.state.state_tables import COUNTER_OF_SUBJECT, INDEXES, OUTCOME_BY_SEQUENCE, SUBJECT_PRIVATE
 from treaty.core.state.values import PolicyValue
@@ -37,7 +40,7 @@ from treaty.core.state.values import PolicyValue
 
 def kinds() -> set[type]:
     names = (f"{messages.__name__}.{one.name}" for one in pkgutil.iter_modules(messages.__path__))
-    named = [one for module in (q, *map(importlib.import_module, names)) for one in vars(module).values()]
+    named = [one for module in map(importlib.import_module, names) for one in vars(module).values()]
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
 
@@ -153,14 +156,14 @@ SUBJECT = Subject(".", "orders-value")
 TEAM = Subject(".team", "orders-value")
 ASKED: dict[Permission, list[Request[Any]]] = {
     "read": [
-        q.GetVersion(TEAM, 1),
-        q.FindVersion(TEAM, ()),
-        q.Lookup(TEAM, toy("a")),
-        q.Check(TEAM, toy("a")),
-        q.ListVersions(TEAM),
-        q.ReferencedBy(TEAM, 1),
-        q.GetConfig(Scope(*TEAM)),
-        q.GetMode(Scope(*TEAM)),
+        GetVersion(TEAM, 1),
+        FindVersion(TEAM, ()),
+        Lookup(TEAM, toy("a")),
+        Check(TEAM, toy("a")),
+        listings.ListVersions(TEAM),
+        ReferencedBy(TEAM, 1),
+        settings.GetConfig(Scope(*TEAM)),
+        settings.GetMode(Scope(*TEAM)),
         encodings.ListCodecs(TEAM),
         encodings.GetEncoding(TEAM, 0),
         encodings.ListEncodings(TEAM),
@@ -172,7 +175,7 @@ ASKED: dict[Permission, list[Request[Any]]] = {
         groups.FindSameVersion(TEAM, toy("a")),
         groups.CheckReading(TEAM, toy("a")),
     ],
-    "bump": [q.Derive(TEAM, 1), q.Register(TEAM, toy("a"))],
+    "bump": [Derive(TEAM, 1), Register(TEAM, toy("a"))],
     "create": [],
     "register": [
         encodings.AddCodec(TEAM, encodings.CodecType("c")),
@@ -181,22 +184,17 @@ ASKED: dict[Permission, list[Request[Any]]] = {
         groups.ChangeSubject(TEAM, properties=()),
         groups.ChangeSubject(TEAM),
     ],
-    "delete": [
-        q.DeleteVersion(TEAM, 1),
-        q.DeleteSubject(TEAM),
-        groups.RemoveSubject(TEAM),
-        groups.DeleteOrdinal(TEAM, 0),
-    ],
+    "delete": [DeleteVersion(TEAM, 1), DeleteSubject(TEAM), groups.RemoveSubject(TEAM), groups.DeleteOrdinal(TEAM, 0)],
     "config": [
-        q.SetConfig(Scope(*TEAM), Config()),
-        q.DeleteConfig(Scope(*TEAM)),
+        settings.SetConfig(Scope(*TEAM), Config()),
+        settings.DeleteConfig(Scope(*TEAM)),
         groups.ChangeSubject(TEAM, level=Level()),
         groups.ChangeSubject(TEAM, previous=Level()),
         groups.ChangeSubject(TEAM, validators=()),
         groups.ChangeSubject(TEAM, follows="gold"),
     ],
-    "mode": [q.SetMode(Scope(*TEAM), "READONLY"), q.DeleteMode(Scope(*TEAM))],
-    "admin": [q.DeleteContext(".team")],
+    "mode": [settings.SetMode(Scope(*TEAM), "READONLY"), settings.DeleteMode(Scope(*TEAM))],
+    "admin": [contexts.DeleteContext(".team")],
 }
 
 
@@ -205,8 +203,8 @@ ASKED: dict[Permission, list[Request[Any]]] = {
 def test_each_permission_allows_its_requests_and_no_others(given_: Permission, wanted: Permission) -> None:
     has = with_included([given_])
     for request in ASKED[wanted]:
-        settings = {q.GetConfig: "config", q.GetMode: "mode"}.get(type(request))
-        expected = wanted in has or settings in has
+        setting = {settings.GetConfig: "config", settings.GetMode: "mode"}.get(type(request))
+        expected = wanted in has or setting in has
         assert allowed(access(given_, contexts=(".team",)), request) is expected, request
         assert not allowed(access(given_, contexts=(".", ".other", ".tea", ".teams")), request)
         if wanted != "admin":
@@ -216,8 +214,8 @@ def test_each_permission_allows_its_requests_and_no_others(given_: Permission, w
 
 
 SOMEWHERE = [
-    q.GetSchema(1), q.GetGuid("g"), q.GetGuidIds("g"), q.ListSubjects(), q.ListSchemas(), q.UsesOf(1), q.ListContexts(),
-    q.ListSettings(), groups.ListGroups(), groups.FindSameSchema(".", toy("a")),
+    GetSchema(1), GetGuid("g"), GetGuidIds("g"), listings.ListSubjects(), listings.ListSchemas(), UsesOf(1), contexts.ListContexts(),
+    settings.ListSettings(), groups.ListGroups(), groups.FindSameSchema(".", toy("a")),
 ]  # fmt: skip
 
 
@@ -229,21 +227,21 @@ def test_policies_are_read_by_whoever_may_read_register_or_configure_something(r
 
 
 def test_who_makes_a_context_could_register_anywhere_in_it() -> None:
-    assert allowed(access("register", contexts=(".x",)), q.MakeContext(".x"))
-    assert not allowed(access("register", contexts=(".y",)), q.MakeContext(".x"))
-    assert not allowed(access("register", subjects=("a*",), contexts=(".x",)), q.MakeContext(".x"))
-    assert not allowed(access("mode", "config", "delete", contexts=(".x",)), q.MakeContext(".x"))
+    assert allowed(access("register", contexts=(".x",)), contexts.MakeContext(".x"))
+    assert not allowed(access("register", contexts=(".y",)), contexts.MakeContext(".x"))
+    assert not allowed(access("register", subjects=("a*",), contexts=(".x",)), contexts.MakeContext(".x"))
+    assert not allowed(access("mode", "config", "delete", contexts=(".x",)), contexts.MakeContext(".x"))
 
 
 def test_who_takes_ids_from_a_context_could_set_its_mode() -> None:
-    assert allowed(access("register", "mode", contexts=(".x",)), q.MakeContext(".x", 5))
-    assert not allowed(access("register", contexts=(".x",)), q.MakeContext(".x", 5))
+    assert allowed(access("register", "mode", contexts=(".x",)), contexts.MakeContext(".x", 5))
+    assert not allowed(access("register", contexts=(".x",)), contexts.MakeContext(".x", 5))
 
 
 def test_who_chooses_a_policy_could_set_the_config() -> None:
-    chosen = q.Register(Subject(".", "s"), toy("a"), create_with=q.SubjectCreation(policy=Config(level="NONE")))
+    chosen = Register(Subject(".", "s"), toy("a"), create_with=SubjectCreation(policy=Config(level="NONE")))
     wish = associations.AssociationSpec("value", chosen.subject, schema=chosen)
-    for request in (chosen, associations.Associate(Resource("n", "-", "r"), (wish,))):
+    for request in (chosen, associations.Associate(associations.Resource("n", "-", "r"), (wish,))):
         assert allowed(access("register", "config"), request)
         assert not allowed(access("register"), request)
         assert not allowed(access("config"), request)
@@ -258,33 +256,33 @@ def test_lists_and_ids_need_a_right_to_read_something(request_: Request[Any]) ->
 @pytest.mark.parametrize(
     ("request_", "needed"),
     [
-        (q.SetConfig(Scope("."), Config()), access("config")),
-        (q.SetConfig(Scope(".x"), Config()), access("config", contexts=(".x",))),
-        (q.SetConfig(Scope("*"), Config()), access("config", contexts=("*",))),
-        (q.SetConfig(Scope("*", "s"), Config()), access("config", contexts=("*",))),
-        (q.SetMode(Scope("."), "READONLY"), access("mode")),
-        (q.SetMode(Scope("*"), "READONLY"), access("mode", contexts=("*",))),
+        (settings.SetConfig(Scope("."), Config()), access("config")),
+        (settings.SetConfig(Scope(".x"), Config()), access("config", contexts=(".x",))),
+        (settings.SetConfig(Scope("*"), Config()), access("config", contexts=("*",))),
+        (settings.SetConfig(Scope("*", "s"), Config()), access("config", contexts=("*",))),
+        (settings.SetMode(Scope("."), "READONLY"), access("mode")),
+        (settings.SetMode(Scope("*"), "READONLY"), access("mode", contexts=("*",))),
         (policies.CreatePolicy("gold", PolicyValue()), access("config", contexts=("*",))),
         (policies.ChangePolicy("gold", PolicyValue()), access("config", contexts=("*",))),
         (policies.DeletePolicy("gold"), access("config", contexts=("*",))),
-        (q.DeleteMode(Scope(".x"), recursive=True), access("mode", contexts=(".x",))),
-        (q.DeleteContext(".x"), access("admin", contexts=(".x",))),
-        (q.SetMode(Scope("."), "IMPORT"), access("mode", "delete")),
-        (q.Register(SUBJECT, toy("a"), force=ForceReason("", "")), access("register", "config")),
-        (q.DeleteVersion(SUBJECT, 1, permanent=True, force=True), access("delete", "config")),
-        (q.DeleteSubject(SUBJECT, permanent=True, force=True), access("delete", "config")),
+        (settings.DeleteMode(Scope(".x"), recursive=True), access("mode", contexts=(".x",))),
+        (contexts.DeleteContext(".x"), access("admin", contexts=(".x",))),
+        (settings.SetMode(Scope("."), "IMPORT"), access("mode", "delete")),
+        (Register(SUBJECT, toy("a"), force=ForceReason("", "")), access("register", "config")),
+        (DeleteVersion(SUBJECT, 1, permanent=True, force=True), access("delete", "config")),
+        (DeleteSubject(SUBJECT, permanent=True, force=True), access("delete", "config")),
         (
             groups.CreateSubject(SUBJECT, groups.GroupSettings("pravega", policy=Config(level="NONE"))),
             access("register", "config"),
         ),
         (groups.ChangeSubject(SUBJECT, level=Level(), properties=()), access("register", "config")),
-        (q.Register(SUBJECT, toy("a"), schema_id=7), access("register", "mode")),
-        (q.Register(SUBJECT, toy("a"), time=7), access("register", "mode")),
+        (Register(SUBJECT, toy("a"), schema_id=7), access("register", "mode")),
+        (Register(SUBJECT, toy("a"), time=7), access("register", "mode")),
         (
-            q.Register(SUBJECT, toy("a", references=(Reference("r", ":.x:r", 1),))),
+            Register(SUBJECT, toy("a", references=(Reference("r", ":.x:r", 1),))),
             Access((*access("register").rules, *access("read", contexts=(".x",)).rules)),
         ),
-        (q.Check(SUBJECT, toy("a", references=(Reference("r", "r", 1),))), access("read")),
+        (Check(SUBJECT, toy("a", references=(Reference("r", "r", 1),))), access("read")),
         (groups.CheckReading(SUBJECT, toy("a", references=(Reference("r", "r", 1),))), access("read")),
     ],
 )
@@ -315,7 +313,7 @@ def test_requests_that_need_more_than_one_thing(request_: Request[Any], needed: 
     ],
 )
 def test_who_names_an_alias_may_change_the_config_of_its_target(scope: Scope, alias: str, target: Subject) -> None:
-    request = q.SetConfig(scope, Config(alias=alias, level="FULL"))
+    request = settings.SetConfig(scope, Config(alias=alias, level="FULL"))
     here = access("config", subjects=("orders-*",), contexts=(scope.context,))
     there = access("config", subjects=(target.name,), contexts=(target.context,))
     assert not allowed(here, request)
@@ -324,7 +322,7 @@ def test_who_names_an_alias_may_change_the_config_of_its_target(scope: Scope, al
     others = tuple(one for one in PERMISSIONS if one not in {"config", "admin"})
     weaker = access(*others, subjects=("*",), contexts=("*",))
     assert not allowed(Access((*here.rules, *weaker.rules)), request)
-    assert allowed(here, q.SetConfig(scope, Config(level="FULL"), clear=("alias",)))
+    assert allowed(here, settings.SetConfig(scope, Config(level="FULL"), clear=("alias",)))
 
 
 NAMED = st.sampled_from(["orders", "orders-eu", "bills", "a"])
@@ -358,7 +356,9 @@ def test_a_topic_is_bound_by_who_may_name_it_or_register_its_usual_subject(
     )
     target = access("register", subjects=("elsewhere",), contexts=(".z",))
     wish = associations.AssociationSpec(kind, Subject(".z", "elsewhere"))
-    bound = allowed(Access((*target.rules, rule)), associations.Associate(Resource(name, namespace, "i"), (wish,)))
+    bound = allowed(
+        Access((*target.rules, rule)), associations.Associate(associations.Resource(name, namespace, "i"), (wish,))
+    )
     if topics is not None:
         covered = any(matches_pattern(one, name) for one in topics)
     else:
@@ -376,21 +376,21 @@ def test_a_rule_about_topics_alone_is_about_no_subject() -> None:
 
 
 def test_one_place_that_fits_a_context_of_one_letter_is_not_everywhere() -> None:
-    assert not allowed(access("admin", contexts=("?",)), q.SetConfig(Scope("*"), Config()))
+    assert not allowed(access("admin", contexts=("?",)), settings.SetConfig(Scope("*"), Config()))
 
 
 def test_an_unqualified_name_may_be_read_in_another_context_but_not_written() -> None:
     elsewhere = access("register", "delete", contexts=(".x",))
-    assert allowed(elsewhere, q.GetVersion(SUBJECT, 1))
-    assert allowed(elsewhere, q.Lookup(SUBJECT, toy("a", references=(Reference("r", "r", 1),))))
-    assert not allowed(elsewhere, q.Register(SUBJECT, toy("a")))
-    assert not allowed(elsewhere, q.DeleteSubject(SUBJECT))
-    assert not allowed(elsewhere, q.GetVersion(Subject(".y", "orders-value"), 1))
+    assert allowed(elsewhere, GetVersion(SUBJECT, 1))
+    assert allowed(elsewhere, Lookup(SUBJECT, toy("a", references=(Reference("r", "r", 1),))))
+    assert not allowed(elsewhere, Register(SUBJECT, toy("a")))
+    assert not allowed(elsewhere, DeleteSubject(SUBJECT))
+    assert not allowed(elsewhere, GetVersion(Subject(".y", "orders-value"), 1))
 
 
 def test_a_refusal_does_not_depend_on_the_state() -> None:
     with pytest.raises(Forbidden) as told:
-        refuse_unless_allowed(access("read"), "user:a", q.Register(SUBJECT, toy("a")))
+        refuse_unless_allowed(access("read"), "user:a", Register(SUBJECT, toy("a")))
     reason = told.value.reason
     assert reason.message == (
         "user:a is not allowed to do this: it needs the permission bump or create on subject 'orders-value'"

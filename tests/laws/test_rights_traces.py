@@ -11,16 +11,20 @@ from hypothesis import strategies as st
 from tests.laws.begun import begun
 from tests.laws.holder import access, allowed
 from tests.laws.toy import Bench, toy
-from treaty.core import requests as q
 from treaty.core.access import rights as core_rights
 from treaty.core.access.rights import Access, AccessRule, with_included
-from treaty.core.answers import Contexts, Resource
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.messages import associations
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.contexts import Contexts, ListContexts
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import LATEST, Request, Visible
+from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, ReferencedBy, UsesOf
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, FindVersion, GetVersion, Lookup
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
-from treaty.core.requests import Request
 from treaty.core.schema import Reference
 from treaty.core.state.association_table import ASSOCIATION
 from treaty.core.state.rows import Row as CoreRow
@@ -41,7 +45,9 @@ def histories(draw: st.DrawFn) -> list[Request[Any]]:
     for _ in range(draw(st.integers(1, 12))):
         subject = draw(st.sampled_from(SUBJECTS))
         if draw(st.integers(0, 4)) == 0:
-            resource = Resource(*draw(st.sampled_from([("t", "ns", "1"), ("u", "ns", "2"), ("t", "zone", "3")])))
+            resource = associations.Resource(
+                *draw(st.sampled_from([("t", "ns", "1"), ("u", "ns", "2"), ("t", "zone", "3")]))
+            )
             wish = associations.AssociationSpec(
                 draw(st.sampled_from(["key", "value"])), subject, draw(st.sampled_from(["", "STRONG"]))
             )
@@ -49,11 +55,11 @@ def histories(draw: st.DrawFn) -> list[Request[Any]]:
         elif draw(st.integers(0, 4)):
             target = draw(st.sampled_from(SUBJECTS))
             references = (Reference("r", str(target), draw(st.integers(1, 2))),) if draw(st.booleans()) else ()
-            steps.append(q.Register(subject, toy(draw(st.sampled_from(["p?", "q?"])), references=references)))
+            steps.append(Register(subject, toy(draw(st.sampled_from(["p?", "q?"])), references=references)))
         elif draw(st.booleans()):
-            steps.append(q.DeleteSubject(subject, draw(st.booleans())))
+            steps.append(DeleteSubject(subject, draw(st.booleans())))
         else:
-            steps.append(q.DeleteVersion(subject, draw(st.integers(1, 2)), draw(st.booleans())))
+            steps.append(DeleteVersion(subject, draw(st.integers(1, 2)), draw(st.booleans())))
     return steps
 
 
@@ -103,12 +109,12 @@ def without_hidden(bench: Bench, access: Access) -> DictTables:
 
 def questions(bench: Bench) -> list[Request[Any]]:
     guids = sorted({bench.tables.get(SCHEMA, key).guid for key in bench.tables.keys(SCHEMA)})  # type: ignore[union-attr]
-    asked: list[Request[Any]] = [q.ListSubjects(), q.ListSubjects(Subject(".", ""), "all"), q.ListContexts()]
+    asked: list[Request[Any]] = [ListSubjects(), ListSubjects(Subject(".", ""), "all"), ListContexts()]
     asked += [
-        q.ListSchemas(Subject("*", ""), visible, latest) for visible in get_args(q.Visible) for latest in (False, True)
+        ListSchemas(Subject("*", ""), visible, latest) for visible in get_args(Visible) for latest in (False, True)
     ]
-    asked += [q.ListSchemas(Subject("*", ""), offset=1, limit=2)]
-    asked += [one for guid in guids for one in (q.GetGuid(guid), q.GetGuidIds(guid))]
+    asked += [ListSchemas(Subject("*", ""), offset=1, limit=2)]
+    asked += [one for guid in guids for one in (GetGuid(guid), GetGuidIds(guid))]
     places: list[Any] = [associations.OfId("1"), associations.OfId("2")]
     places += [associations.OfName(name, namespace) for name in ("t", "-") for namespace in ("ns", "zone", "-")]
     places += [associations.OfSubject(subject) for subject in SUBJECTS]
@@ -116,18 +122,14 @@ def questions(bench: Bench) -> list[Request[Any]]:
     asked += [*lists, associations.GetAssociations(lists, schemas=True)]
     for subject in (None, *SUBJECTS):
         for schema_id in (1, 2, 3):
-            asked += [q.GetSchema(schema_id, subject), q.UsesOf(schema_id, subject, "all")]
+            asked += [GetSchema(schema_id, subject), UsesOf(schema_id, subject, "all")]
     for subject in SUBJECTS:
-        asked += [
-            q.GetVersion(subject, q.LATEST),
-            q.GetVersion(subject, 1, deleted=True),
-            q.ListVersions(subject, "all"),
-        ]
-        asked += [q.FindVersion(subject, ()), q.ReferencedBy(subject, 1, deleted=True)]
+        asked += [GetVersion(subject, LATEST), GetVersion(subject, 1, deleted=True), ListVersions(subject, "all")]
+        asked += [FindVersion(subject, ()), ReferencedBy(subject, 1, deleted=True)]
         for reference in (Subject(".", "secret-a"), Subject(".x", "a")):
             draft = toy("p?", references=(Reference("r", str(reference), 1),))
-            asked += [q.Lookup(subject, draft), q.Check(subject, draft)]
-        asked += [q.Lookup(subject, toy("p?")), q.Check(subject, toy("q?"))]
+            asked += [Lookup(subject, draft), Check(subject, draft)]
+        asked += [Lookup(subject, toy("p?")), Check(subject, toy("q?"))]
     return asked
 
 
@@ -177,9 +179,9 @@ def test_who_may_read_nothing_that_is_there_is_told_nothing(steps: list[Request[
 
 def test_a_planted_leak_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The law above can fail: with schemas unfiltered, an id of a secret subject is told."""
-    bench = built([q.Register(Subject(".", "secret-a"), toy("p?"))])
+    bench = built([Register(Subject(".", "secret-a"), toy("p?"))])
     reader = access("read", subjects=("a",))
-    request = q.GetSchema(1)
+    request = GetSchema(1)
     hidden = told(bench.tables, bench, request, reader)
     monkeypatch.setattr(core_rights.Access, "may", lambda *_facts, **_named: True)
     assert told(bench.tables, bench, request, reader) != hidden

@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.laws.test_admission_formats import Real
 from tests.laws.toy import Bench, S
-from treaty.core.answers import Config, RegisteredVersion, VersionFound
 from treaty.core.command import Decision
 from treaty.core.handlers.versions import highest_number, latest_version
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.registration import ForceReason, Register, RegisteredVersion
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteVersion, Lookup, VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import NotPermitted, Refusal
-from treaty.core.requests import LATEST, Check, DeleteVersion, ForceReason, Lookup, Register, Scope, SetConfig, SetMode
 from treaty.core.schema import VERSION_PROPERTY, Draft, Metadata, Reference, Rule, RuleSet, has_same_extras
 
 BASE = Subject(".", "base")

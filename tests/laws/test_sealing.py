@@ -9,11 +9,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.laws.toy import Bench, S, ToyGrammar, toy
-from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Config, GetConfig, Scope, SetConfig
+from treaty.core.messages.versions import GetVersion
 from treaty.core.refusals import NotPermitted
-from treaty.core.requests import GetConfig, GetVersion, Register, Request, Scope, SetConfig
 from treaty.core.schema import SEALED, Metadata
 from treaty.core.state.commit import START
 from treaty.core.state.rows import Row, UnreadableValue, decode_row, encode_row

@@ -12,10 +12,11 @@ from tests.laws.holder import access
 from tests.laws.search_life import NAMES, TYPES, WORDS, Fields, as_draft, bring_up_to_date, find, fits, grow, new_bench
 from treaty.core.access.rights import Access
 from treaty.core.limits import SCHEMA_MEMBERS
+from treaty.core.messages.registration import ForceReason, Register, SubjectCreation
 from treaty.core.messages.search import parse_terms
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, Unavailable
-from treaty.core.requests import DeleteSubject, DeleteVersion, ForceReason, Register, SubjectCreation
 from treaty.core.schema_engine import FindEntries, ResolvedSchema
 from treaty.formats.budget import StepBudget, StepsError
 from treaty.web.index.extraction import FIELD_TYPES, PATH_CHARACTERS, PATHS_CHARACTERS, SchemaContents, extract, walk

@@ -10,9 +10,10 @@ import pytest
 
 from tests.laws.holder import access
 from tests.laws.search_life import as_draft, bring_up_to_date, find, new_bench
+from treaty.core.messages.registration import Register
 from treaty.core.messages.search import parse_terms
+from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import Subject
-from treaty.core.requests import DeleteSubject, Register
 from treaty.web.index.few_places import BLOCK
 from treaty.web.index.places import VersionPlaces
 from treaty.web.index.plans import FEW, ROWS_SCANNED, make_plan

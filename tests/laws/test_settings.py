@@ -5,22 +5,21 @@ from dataclasses import fields, replace
 import pytest
 
 from tests.laws.toy import OTHER, Bench, S, put, toy
-from treaty.core.answers import Config
-from treaty.core.refusals import InvalidSchema, NotPermitted, SettingNotFound, SubjectNotFound
-from treaty.core.requests import (
-    LATEST,
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.settings import (
+    Config,
     DeleteConfig,
     DeleteMode,
-    DeleteSubject,
     GetConfig,
     GetMode,
-    GetVersion,
-    ListVersions,
-    Register,
     Scope,
     SetConfig,
     SetMode,
 )
+from treaty.core.messages.versions import DeleteSubject, GetVersion
+from treaty.core.refusals import InvalidSchema, NotPermitted, SettingNotFound, SubjectNotFound
 from treaty.core.schema import Metadata, Rule, RuleSet
 
 

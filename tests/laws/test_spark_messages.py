@@ -16,8 +16,8 @@ from treaty.arrow.decoded import RowResult
 from treaty.arrow.messages.rows import decoder_of
 from treaty.arrow.types import arrow_type
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft, Reference
 from treaty.formats.protobuf.format import FORMAT
 from treaty.formats.protobuf.runtime import build_pool

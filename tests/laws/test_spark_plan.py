@@ -10,9 +10,10 @@ import pytest
 from tests.frames import frame, record, resolved
 from tests.shapes import envelope_of
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
+from treaty.core.messages.versions import DeleteVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import SubjectNotFound
-from treaty.core.requests import DeleteVersion, Register
 from treaty.core.schema import Draft, Reference
 from treaty.plan.avro.columns import columns
 from treaty.plan.avro.envelope import encode_branch, make_ending

@@ -10,9 +10,9 @@ import pytest
 from tests.frames import record
 from treaty.arrow import decode
 from treaty.assemble import connect
-from treaty.core.answers import Config
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
-from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.planner import compose

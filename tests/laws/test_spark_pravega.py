@@ -16,9 +16,9 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.groups.codecs import GZIP
 from treaty.core.limits import INFLATED_BYTES
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
 from treaty.core.refusals import NotFound
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.core.state.columns import Column, Scalar
 from treaty.plan.decode_plans import extend, make_plan

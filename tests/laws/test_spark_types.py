@@ -5,8 +5,8 @@ import pytest
 from tests.frames import frame, record
 from tests.shapes import envelope_of
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.avro.canonical import print_schema
 from treaty.plan.avro.flat import parse_avro

@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 
 from tests.laws.toy import Bench, S, put
 from treaty.core.command import Decision
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import VersionNotFound
-from treaty.core.requests import LATEST, GetSchema, GetVersion, ListVersions
 from treaty.core.state import values
 from treaty.core.state.codec import dumps
 from treaty.core.state.commit import START

@@ -9,9 +9,9 @@ from tests.default_histories import default_history
 from tests.frames import record
 from tests.union_histories import union_history
 from treaty.assemble import connect
-from treaty.core.answers import Config
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import merge, merge_by_structure

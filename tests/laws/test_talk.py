@@ -14,7 +14,11 @@ from treaty.client.effects import EffectResult, NoResponse, SendRequest, WaitSec
 from treaty.client.protocol.client_state import ClientState, make_client_state
 from treaty.client.protocol.fallbacks import ask_registry
 from treaty.client.settings import ClientSettings
-from treaty.core.answers import RegisteredVersion, VersionFound
+from treaty.core.messages.listings import ListSubjects
+from treaty.core.messages.registration import Register, RegisteredVersion
+from treaty.core.messages.request import LATEST, Request
+from treaty.core.messages.schemas import GetGuid, GetSchema
+from treaty.core.messages.versions import GetVersion, VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     NotOffered,
@@ -26,7 +30,6 @@ from treaty.core.refusals import (
     Unavailable,
 )
 from treaty.core.registry import CALL, CallOptions
-from treaty.core.requests import LATEST, GetGuid, GetSchema, GetVersion, ListSubjects, Register, Request
 from treaty.core.schema import Draft
 from treaty.core.state.commit import PositionToken
 from treaty.wire.http_response import HttpResponse

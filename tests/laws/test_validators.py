@@ -7,11 +7,12 @@ import pytest
 
 from tests.laws.test_policy_cases import Engine
 from tests.laws.toy import Bench, S, put
-from treaty.core.answers import Config
+from treaty.core.messages.compatibility import Check
 from treaty.core.messages.policies import CreatePolicy
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.policy import ValidatorCall, parse_validator, split_validators
 from treaty.core.refusals import InvalidSchema, InvalidSetting, NotPermitted, TooLarge
-from treaty.core.requests import Check, Register, Scope, SetConfig, SubjectCreation
 from treaty.core.schema import Draft, Metadata
 from treaty.core.schema_engine import InspectSchema, ResolvedSchema
 from treaty.core.state.rows import Row

@@ -10,8 +10,8 @@ from tests.worlds.drafts import Drafts, records, toys
 from tests.worlds.histories import FORMER, NEIGHBOURS
 from tests.worlds.world import World
 from treaty.core.invariants import find_violations
+from treaty.core.messages.registration import Register
 from treaty.core.names import Subject
-from treaty.core.requests import Register
 from treaty.core.state.state_tables import CODEC, COUNTER, ENCODING, SCHEMA, SUBJECT, VERSION
 from treaty.core.state.values import Version
 

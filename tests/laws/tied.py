@@ -4,18 +4,18 @@ from typing import Any
 
 from tests.laws.begun import begun
 from tests.laws.toy import OTHER, Bench, S, toy
-from treaty.core import requests as q
-from treaty.core.answers import Resource
 from treaty.core.messages import associations as t
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 
-TOPIC = Resource("orders", "lkc", "id-1")
-NEXT = Resource("payments", "lkc", "id-2")
+TOPIC = t.Resource("orders", "lkc", "id-1")
+NEXT = t.Resource("payments", "lkc", "id-2")
 
 
-def schema(*names: str, **members: Any) -> q.Register:
-    return q.Register(S, toy(*(names or ("a?",)), **members))
+def schema(*names: str, **members: Any) -> Register:
+    return Register(S, toy(*(names or ("a?",)), **members))
 
 
 def weak(subject: Subject = S, kind: str = "value", **members: Any) -> t.AssociationSpec:
@@ -29,18 +29,18 @@ def strong(subject: Subject = S, kind: str = "value", **members: Any) -> t.Assoc
 def made() -> Bench:
     """Two subjects with one version each, in a registry in which others have been at work."""
     bench = begun()
-    bench.do(q.Register(S, toy("a?")))
-    bench.do(q.Register(OTHER, toy("b?")))
+    bench.do(Register(S, toy("a?")))
+    bench.do(Register(OTHER, toy("b?")))
     return bench
 
 
-def refused(bench: Bench, request: q.Request[Any]) -> Refusal:
+def refused(bench: Bench, request: Request[Any]) -> Refusal:
     verdict = bench.verdict(request, "another")
     assert isinstance(verdict, Refusal), verdict
     return verdict
 
 
-def listed(bench: Bench, resource: Resource = TOPIC) -> list[tuple[str, str, str]]:
+def listed(bench: Bench, resource: t.Resource = TOPIC) -> list[tuple[str, str, str]]:
     associations = bench.do(t.ListAssociations(t.OfId(resource.id))).associations
     return [(association.kind, association.subject, association.lifecycle) for association in associations]
 

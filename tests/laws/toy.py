@@ -12,13 +12,14 @@ from typing import Any, ClassVar, TypeVar
 
 import pytest
 
-from treaty.core.answers import VersionFound
 from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.decide import decide
 from treaty.core.finding import Diagnostic, ExplainedDifference, Finding
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
-from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import (
     Answer,

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from tests.real.running import Running
 from treaty.core.messages import metastore as m
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
 from treaty.core.registry import AsyncRegistry
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.core.sources import QueryPlan, SourceColumn, SourcePart, SourceRead
 

@@ -6,9 +6,9 @@ from tests.pages.browser import BROWSER, PageBrowser, open_pages
 from tests.pages.conftest import Tell
 from tests.pages.registry import ADDRESSES, SQL, list_registrations
 from treaty.core.messages.groups import GroupSettings
+from treaty.core.messages.settings import Scope, SetMode
 from treaty.core.messages.transfers import ImportSubject, ImportVersion
 from treaty.core.names import subject_of
-from treaty.core.requests import Scope, SetMode
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.registry import find_formats

@@ -14,9 +14,9 @@ from treaty.core.messages.groups import GroupSettings
 from treaty.core.messages.metastore import DescribeSource, SetSourceState
 from treaty.core.messages.query_feed import AssignedPart, FedQuery, FedRunner
 from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart, ReleaseRunner
+from treaty.core.messages.settings import Scope, SetMode
 from treaty.core.messages.transfers import ImportSubject
 from treaty.core.names import Subject
-from treaty.core.requests import Scope, SetMode
 from treaty.core.sources import PAUSED, Incarnation, QueryPlan, Source
 from treaty.web.pages.operator import list_members
 from treaty.web.pages.page import LeadingNode, PageRequest, PageViewer, ServerFacts

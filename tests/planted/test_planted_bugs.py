@@ -13,7 +13,7 @@ from tests.planted.finding import Forge, found_by_lives, found_by_tests
 from tests.planted.planting import TargetMovedError, planted
 from tests.planted.table import BUGS, BadRowError, read_row
 from treaty.core.handlers.settings import mode_in_force
-from treaty.core.requests import Scope
+from treaty.core.messages.settings import Scope
 from treaty.core.state.tables import DictTables
 
 MODE = "treaty.core.handlers.settings:mode_in_force"

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from tests.frames import frame, record
 from tests.real.arriving import arrive
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.spark import BatchReport, FilesSource, LakeTable, Pipeline, StreamTrigger, run
 from treaty.spark.lake import tables

@@ -13,8 +13,8 @@ from tests.frames import frame, record
 from tests.real.arriving import arrive
 from tests.shares import REST
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.spark import DEBEZIUM, BatchEvent, KeyedTableOptions, LakeTable, Pipeline, start
 from treaty.spark.keyed import upsert

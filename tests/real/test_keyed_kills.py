@@ -15,8 +15,8 @@ from tests.frames import SPOILT, frame, record
 from tests.real.killing import killed, read
 from treaty.assemble import connect
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 
 # Each life is a JVM of its own: three kills take more than a minute, on a machine that has nothing else to do.

@@ -20,11 +20,11 @@ from tests.servers import postgres
 from treaty.assemble import open_node
 from treaty.cli.main import group
 from treaty.core import limits
-from treaty.core.answers import Config
 from treaty.core.command import Command
 from treaty.core.messages.groups import CreateSubject, GetOrdinal, GroupSettings
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.settings import Config
 from treaty.core.names import Subject
-from treaty.core.requests import Register, SubjectCreation
 from treaty.core.schema import Draft
 from treaty.node.node import Node
 from treaty.wire.peer.batch import (

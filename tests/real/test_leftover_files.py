@@ -12,8 +12,8 @@ import pytest
 from tests.real.query_places import FLIGHTS, ROWS, Place
 from treaty.core.messages.kept_files import ListKeptFiles
 from treaty.core.messages.metastore import ChangeSource, DescribeSource
+from treaty.core.messages.request import Request
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
-from treaty.core.requests import Request
 from treaty.core.sources import Incarnation
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
 from treaty.spark.runner.file_records import CHECKPOINT, TABLE, FileRecords, QueryFileRecord

@@ -11,9 +11,9 @@ import pytest
 
 from tests.behaviours.logs.backends import State, accepted, chain, played, put, row, told
 from tests.behaviours.served import node_on
+from treaty.core.messages.registration import Register
 from treaty.core.names import Subject
 from treaty.core.refusals import Unavailable
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.core.state.commit import START, Position
 from treaty.log.log import AppendResult, LogDamagedError, LogUnavailableError

@@ -16,8 +16,8 @@ from tests.real.killing import killed
 from tests.real.pipeline_driver import read_tables
 from treaty.assemble import connect
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.spark.lake.table import FORMATS
 

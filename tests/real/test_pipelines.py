@@ -23,9 +23,11 @@ from treaty.client.connection import Connection
 from treaty.client.groups.codecs import GZIP
 from treaty.client.serializers.frames import encode_encoding
 from treaty.client.serializers.schema_heads import MARK
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetSchema
 from treaty.core.refusals import NotFound, Reason
 from treaty.core.registry import CALL, A, CallOptions, Reply
-from treaty.core.requests import GetSchema, ListVersions, Request
 from treaty.formats.avro.fingerprint import crc64
 from treaty.plan.avro.flat import parse_avro
 from treaty.spark import (

@@ -18,11 +18,12 @@ import pytest
 from tests.real import endless_validator
 from tests.real.running import Running, serving
 from tests.real.slow_format import offer, text_of
-from treaty.core.answers import Config
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.names import subject_of
 from treaty.core.refusals import InvalidSchema, InvalidSetting, Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import Check, Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import (
     DescribeValidators,

@@ -20,7 +20,7 @@ from treaty.client.transfer.dump import read_lines
 from treaty.client.transfer.registry_image import RegistryImage
 from treaty.client.transfer.registry_reader import read
 from treaty.core.kafka import KafkaCluster
-from treaty.core.requests import ForceReason
+from treaty.core.messages.registration import ForceReason
 
 pytestmark = pytest.mark.jvm
 

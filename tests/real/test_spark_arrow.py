@@ -20,8 +20,8 @@ from tests.shares import REST
 from treaty import arrow
 from treaty.arrow.messages.rows import message_of
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.spark import DecodePlan, Names, decode, make_plan
 

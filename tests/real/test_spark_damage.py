@@ -14,8 +14,8 @@ from tests.frames import SPOILT, header
 from tests.orders import VERSIONS, Kind, kinds, order, plain
 from tests.small_payloads import EMPTY, LISTS, WIDE, listed, nest
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.plan.avro.envelope import encode_branch
 from treaty.plan.errors import PlanError

@@ -21,8 +21,8 @@ from tests.histories import long_history
 from tests.orders import sorted_maps
 from treaty import arrow
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import merge

@@ -15,8 +15,8 @@ from tests.frames import frame, header, record, resolved
 from tests.histories import history
 from tests.shares import REST
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import merge

@@ -23,8 +23,7 @@ from tests.real import spark_program
 from tests.servers.cluster import Cluster
 from tests.servers.connect import connect_server, write_settings
 from treaty.assemble import connect
-from treaty.core.answers import Config
-from treaty.core.requests import Scope, SetConfig
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.spark.jars import spark_home
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow, pytest.mark.soak]  # six JVMs on two cores

@@ -16,8 +16,9 @@ from tests.drawn import columns, row
 from tests.frames import record, resolved
 from treaty.client.connection import Connection
 from treaty.client.serializers.protobuf import messages
+from treaty.core.messages.registration import Register
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of
-from treaty.core.requests import GetVersion, Register
 from treaty.core.schema import Draft
 from treaty.core.state.columns import Columns, ColumnType, List, Map, Struct
 from treaty.formats.jsonschema.data.value import check_value

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.frames import record
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.spark import EncodeColumns, EncodeOptions, Names, decode, make_plan, to_registry
 

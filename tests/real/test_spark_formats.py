@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 
 from tests.frames import header
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.registry_queries import parse_text

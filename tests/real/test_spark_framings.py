@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 from tests.frames import header, record
 from treaty.client.connection import Connection
 from treaty.client.serializers.frames import encode_guid
-from treaty.core.answers import VersionFound
+from treaty.core.messages.registration import Register
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.avro.fingerprint import crc64, md5
 from treaty.plan import heads

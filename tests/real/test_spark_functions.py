@@ -12,10 +12,11 @@ from tests.frames import frame, header, record, resolved
 from tests.real.pipeline_files import put
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Config, Scope, SetConfig
+from treaty.core.messages.versions import Lookup
 from treaty.core.names import subject_of
 from treaty.core.refusals import NotFound
-from treaty.core.requests import Lookup, Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.spark import PlanError, from_avro, to_avro, view
 

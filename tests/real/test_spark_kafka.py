@@ -28,8 +28,7 @@ from tests.servers.kafka import COMPACTED, Kafka
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.serializers.avro import AvroSerializer as OurAvroSerializer
-from treaty.core.answers import Config
-from treaty.core.requests import Scope, SetConfig
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.spark import BatchEvent, EncodeOptions, LakeTable, Names, Pipeline, decode, make_plan, start, to_topic
 from treaty.spark.lake import tables
 

@@ -21,11 +21,10 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.groups.serializer import GroupSerializer
 from treaty.client.serializers.frames import encode_encoding
-from treaty.core.answers import Config
 from treaty.core.kafka import KafkaSettingsError
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.messages.transfers import ImportEncoding
 from treaty.core.names import subject_of
-from treaty.core.requests import Scope, SetConfig
 from treaty.spark import PlanError, SourceError, decode, make_plan, register_functions
 from treaty.spark.datasource.options import read_options
 

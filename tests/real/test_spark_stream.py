@@ -14,10 +14,11 @@ from tests.frames import SPOILT, frame, record, resolved
 from tests.real.arriving import arrive
 from tests.shares import REST
 from treaty.client.connection import Connection
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
 from treaty.core.names import subject_of
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import CALL, A, CallOptions, Reply
-from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft
 from treaty.plan.value import DecodePlan
 from treaty.spark import BatchEvent, LakeTable, Pipeline, TooManyBadRowsError, remaining_bad_rows, replay, start

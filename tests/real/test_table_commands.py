@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 from tests.frames import frame, record
 from treaty.assemble import connect
 from treaty.cli.main import group
-from treaty.core.answers import Config
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.spark.lake import tables
 from treaty.spark.lake.table import FORMATS, LakeTable, WriteId

@@ -115,8 +115,8 @@ def _fill(root: Path) -> None:
     import pyarrow.parquet as pq  # noqa: PLC0415 (as above)
 
     from treaty.assemble import connect  # noqa: PLC0415 (as above)
+    from treaty.core.messages.registration import Register  # noqa: PLC0415 (as above)
     from treaty.core.names import subject_of  # noqa: PLC0415 (as above)
-    from treaty.core.requests import Register  # noqa: PLC0415 (as above)
     from treaty.core.schema import Draft  # noqa: PLC0415 (as above)
 
     with connect(f"sqlite://{root / 'registry.db'}") as registry:

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tests.simulation.texts import AVRO, NOTED, OUTER, TOY, noted
-from treaty.core import requests as asked
-from treaty.core.answers import Config
 from treaty.core.messages.groups import ANY_FORMAT
+from treaty.core.messages.request import Visible
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.names import Subject
 from treaty.core.policy import Level, VersionRange
-from treaty.core.requests import Scope
 from treaty.core.schema import VERSION_PROPERTY, Draft, Metadata, Pairs, Reference, Rule, RuleSet, TaggedPath
 
 SUBJECTS = (Subject(".", "s"), Subject(".", "t"), Subject(".x", "s"), Subject(".", "a"), Subject(".y", "s"))
@@ -129,7 +128,7 @@ class Asker:
     def number(self) -> int:
         return self.chance.choice([-1, 1, 1, 2, 2, 3, 4])
 
-    def visible(self) -> asked.Visible:
+    def visible(self) -> Visible:
         return self.chance.choice(("live", "all", "deleted"))
 
     def codec_name(self) -> str:

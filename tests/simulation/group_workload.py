@@ -7,24 +7,17 @@ from typing import Any
 
 from tests.simulation.asker import Asker, level
 from tests.simulation.texts import AVRO
-from treaty.core.answers import Config
 from treaty.core.messages import groups as grouped
 from treaty.core.messages import policies as kept
+from treaty.core.messages.compatibility import Check
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs
 from treaty.core.messages.names import GetNamedVersion
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Config, Scope, SetConfig
+from treaty.core.messages.versions import DeleteVersion, GetVersion, Lookup
 from treaty.core.names import Subject
 from treaty.core.policy import LEVELS, Level
-from treaty.core.requests import (
-    Check,
-    DeleteVersion,
-    GetVersion,
-    Lookup,
-    Register,
-    Request,
-    Scope,
-    SetConfig,
-    SubjectCreation,
-)
 from treaty.core.schema import Draft, Pairs
 from treaty.core.state.values import PolicyValue
 

@@ -27,8 +27,8 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.reserving import freed
 from tests.simulation.judging.roots import Place, Roots, Texts, plain, roots_of, texts_after, whole
 from treaty.core.invariants import find_violations
+from treaty.core.messages.request import Request
 from treaty.core.names import Subject
-from treaty.core.requests import Request
 from treaty.core.state import values
 from treaty.core.state.commit import START, Append, Commit, Position, PositionToken
 from treaty.core.state.log_origin import explain_sealed_log, explain_unfinished_restore

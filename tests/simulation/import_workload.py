@@ -8,26 +8,19 @@ from tests.simulation.asker import MOST_IDS, Asker, level
 from tests.simulation.group_workload import IDENTITIES, SPELLED, TYPES, draft, ordinal, properties
 from tests.simulation.texts import AVRO, OUTER, TOY
 from tests.worlds.drafts import described
-from treaty.core.answers import Config, ForcedRegistration, Resource
 from treaty.core.messages import groups as grouped
 from treaty.core.messages import transfers as carried
-from treaty.core.messages.associations import Associate, AssociationSpec
+from treaty.core.messages.associations import Associate, AssociationSpec, Resource
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetSchema, ReferencedBy
 from treaty.core.messages.schemaver import DeletePublished, GetPublished, Publish
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import Subject
-from treaty.core.policy import Level, VersionRange
-from treaty.core.requests import (
-    DeleteSubject,
-    DeleteVersion,
-    GetSchema,
-    ListVersions,
-    ReferencedBy,
-    Register,
-    Request,
-    Scope,
-    SetConfig,
-    SetMode,
-)
+from treaty.core.policy import ForcedRegistration, Level, VersionRange
 from treaty.core.schema import Draft, Reference
 from treaty.core.state.values import PolicyValue
 

@@ -9,8 +9,12 @@ from treaty.core.messages import schemaver as s
 from treaty.core.messages.encodings import AssignEncoding, GetEncoding
 from treaty.core.messages.groups import ChangeSubject, GetOrdinal, RemoveSubject
 from treaty.core.messages.names import GetNamedVersion
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.settings import Scope, SetMode
+from treaty.core.messages.versions import DeleteVersion, GetVersion
 from treaty.core.names import Subject
-from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, Register, Request, Scope, SetMode
 from treaty.core.schema import Draft
 
 NAMES = ("v/n/toy", "v/m/toy", "v.w/n/avro")

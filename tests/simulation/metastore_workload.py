@@ -11,11 +11,12 @@ from tests.simulation.judging.model.metastore.state import dropped, key_of, own_
 from tests.simulation.judging.model.past import Past
 from tests.simulation.query_requests import restart_query, run_once
 from tests.simulation.texts import TOY
-from treaty.core import requests as q
 from treaty.core.messages import metastore as m
 from treaty.core.messages import scripts as t
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import Subject
-from treaty.core.requests import Request
 from treaty.core.schema import Draft
 from treaty.core.sources import (
     ImportedQuery,
@@ -203,8 +204,8 @@ def definition(ask: SourceAsker, name: str) -> m.SourceDefinition:
     )  # fmt: skip
 
 
-def schema(ask: SourceAsker) -> q.Register:
-    return q.Register(ask.subject(), Draft(ask.chance.choice(TOY), "TOY"))
+def schema(ask: SourceAsker) -> Register:
+    return Register(ask.subject(), Draft(ask.chance.choice(TOY), "TOY"))
 
 
 def create_source(ask: SourceAsker) -> Request[Any]:
@@ -261,7 +262,7 @@ def change_source(ask: SourceAsker) -> Request[Any]:
         return m.ChangeSource(name, swap=NAMES[len(ask.pasts) % len(NAMES)])
     if len(ask.pasts) % 7 == 5:
         draft = Draft(TOY[len(ask.pasts) % len(TOY)], "TOY")
-        grown = q.Register(SUBJECTS[len(ask.pasts) % len(SUBJECTS)], draft)
+        grown = Register(SUBJECTS[len(ask.pasts) % len(SUBJECTS)], draft)
         return m.ChangeSource(name, columns=columns[:1], value=SourcePart("AVRO"), value_schema=grown)
     return m.ChangeSource(
         name,
@@ -344,8 +345,8 @@ def delete_pinned(ask: SourceAsker) -> Request[Any]:
     subject = ask.chance.choice(pinned) if pinned else ask.subject()
     return ask.chance.choice(
         [
-            q.DeleteVersion(subject, ask.chance.choice([-1, 1, 2]), ask.often(0.6), ask.often(0.3)),
-            q.DeleteSubject(subject, ask.often(0.6), ask.often(0.3)),
+            DeleteVersion(subject, ask.chance.choice([-1, 1, 2]), ask.often(0.6), ask.often(0.3)),
+            DeleteSubject(subject, ask.often(0.6), ask.often(0.3)),
         ]
     )
 
@@ -381,7 +382,7 @@ COMMANDS: Sequence[tuple[float, type, Made]] = (
     (3, m.CreateType, create_type),
     (1.5, m.DropType, drop_type),
     (5, t.RunScript, lambda a: t.RunScript(script(a), a.often(0.15), a.chance.choice(["", "0f" * 8]))),
-    (3, q.DeleteVersion, delete_pinned),
+    (3, DeleteVersion, delete_pinned),
 )  # fmt: skip
 """What writes: how often, and what."""
 QUERIES: Sequence[tuple[float, type, Made]] = (

@@ -8,14 +8,14 @@ from tests.simulation import metastore_workload as sources
 from tests.simulation.asker import Asker
 from tests.simulation.judging.model.metastore.state import leases, planning, unwanted
 from tests.simulation.metastore_workload import Made, SourceAsker, create_source
-from treaty.core import requests as q
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
 from treaty.core.messages.associations import EntryRefusal
 from treaty.core.messages.deleted_topics import LeaseTopics, ListDeletedTopics
 from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.request import Request
+from treaty.core.messages.versions import DeleteVersion
 from treaty.core.refusals import Reason
-from treaty.core.requests import Request
 from treaty.core.sources import PlanningJob
 
 PLANNERS = ("p1", "p1", "p2", "")
@@ -107,6 +107,6 @@ def _generator(make: Made) -> Callable[[Asker], Any]:
 
 
 GENERATORS: Mapping[type, Callable[[Asker], Any]] = {
-    kind: _generator(make) for _, kind, make in (*reversed(COMMANDS), *QUERIES) if kind is not q.DeleteVersion
+    kind: _generator(make) for _, kind, make in (*reversed(COMMANDS), *QUERIES) if kind is not DeleteVersion
 }
 """Kinds of requests of sources and types, for who knows nothing of what is there."""

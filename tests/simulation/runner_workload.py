@@ -10,7 +10,7 @@ from tests.simulation.metastore_workload import Made, SourceAsker
 from treaty.core.messages import metastore as m
 from treaty.core.messages import runners as r
 from treaty.core.messages.query_feed import ListQueries
-from treaty.core.requests import Request
+from treaty.core.messages.request import Request
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead
 
 NAMES = ("r1", "r1", "r2", "r3")

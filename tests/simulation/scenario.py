@@ -27,11 +27,14 @@ from tests.simulation.runs.store import Ground
 from tests.simulation.runs.table import maker
 from tests.simulation.runs.weather import old_leaders, weather
 from tests.simulation.workload import request, usual_weights
+from treaty.core.messages.listings import ListSubjects
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
 from treaty.core.names import Subject
 from treaty.core.operations import is_command
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import CallOptions, Reply
-from treaty.core.requests import GetOutcome, ListSubjects, Register, Request
 from treaty.core.schema import Draft
 from treaty.core.state.commit import Append, Commit, Position, PositionToken, make_append
 from treaty.log.log import LogDamagedError
@@ -153,9 +156,7 @@ class Scenario:
         kept = front.kept(wanted, call)
         if kept is not None:
             self.say(member.name, f"kept {kept}")
-            here = (
-                node.follower.position if node.follower.proven else member.highest
-            )  # who dropped a wrong file has nothing
+            here = node.follower.position if node.follower.proven else member.highest  # a wrong file was dropped
             self._checked(lambda: self.judge.told_kept(one, kept, here))
             return one
         OWNER.set(member.name)
@@ -335,8 +336,7 @@ class Scenario:
         await asyncio.sleep(RECOVERY)
         self.judge.calm = True
         quiet, *busy = self.members
-        patience = self.weather.latency * 60 * self.site.store.patience
-        done = asyncio.Event()
+        patience, done = self.weather.latency * 60 * self.site.store.patience, asyncio.Event()
 
         async def listen() -> None:
             for times in (10, 1, 1):  # the first one writes, and may lose some races

@@ -15,9 +15,9 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.rights import is_allowed
 from tests.simulation.workload import generator
 from treaty.core.access.rights import PERMISSIONS, Access, AccessRule, with_included
-from treaty.core.answers import DeletedVersions
+from treaty.core.messages.request import Request
+from treaty.core.messages.versions import DeletedVersions
 from treaty.core.operations import OPERATIONS, Operation
-from treaty.core.requests import Request
 
 HOLDERS = (
     [

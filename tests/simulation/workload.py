@@ -13,25 +13,40 @@ from tests.simulation.group_workload import creation
 from tests.simulation.import_workload import GENERATORS as OF_IMPORTS
 from tests.simulation.label_workload import GENERATORS as OF_LABELS
 from tests.simulation.runner_workload import GENERATORS as OF_SOURCES
-from treaty.core import requests as asked
-from treaty.core.answers import Config, Resource
 from treaty.core.messages import api_keys as keyed
 from treaty.core.messages import associations as tied
 from treaty.core.messages import encodings as packed
+from treaty.core.messages.contexts import DeleteContext, ListContexts, MakeContext
 from treaty.core.messages.differences import CompareVersions, ComparisonSide
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
 from treaty.core.messages.names import GetPin
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.registration import Derive, ExpectedVersion, ForceReason, Register, SubjectCreation
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, ReferencedBy, UsesOf
 from treaty.core.messages.search import Search
+from treaty.core.messages.settings import (
+    Config,
+    DeleteConfig,
+    DeleteMode,
+    GetConfig,
+    GetMode,
+    ListSettings,
+    Scope,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, FindVersion, GetVersion, Lookup
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import LEVELS, Level
-from treaty.core.requests import ExpectedVersion, ForceReason, Request, Scope, SubjectCreation
 from treaty.core.schema import Draft, Pairs
 
 
 def register(ask: Asker) -> Request[Any]:
     """Mostly the plain form; at times one of the conditions that a register command can carry."""
     expected = ExpectedVersion(ask.chance.choice(("number", "ordinal", "schema_id")), ask.chance.choice([-1, 0, 1, 2]))
-    return asked.Register(
+    return Register(
         ask.subject(),
         ask.draft(),
         ask.normalize(),
@@ -65,19 +80,19 @@ def derive(ask: Asker) -> Request[Any]:
     tags = TAGGED[ask.chance.choice(list(TAGGED))]
     add, remove = ask.chance.choice([(tags, ()), ((), tags), ((), ())])
     number = ask.chance.choice([2, 3, 4]) if ask.often(0.3) else 0
-    return asked.Derive(ask.subject(), ask.number(), number, add, remove)
+    return Derive(ask.subject(), ask.number(), number, add, remove)
 
 
 def set_config(ask: Asker) -> Request[Any]:
     """Levels most of all, so that what is compared with what keeps changing."""
     if ask.often(0.15):
         alias = SUBJECTS[3] if ask.often(0.7) else ask.subject()
-        return asked.SetConfig(Scope(*alias), Config(alias=ask.alias()))
+        return SetConfig(Scope(*alias), Config(alias=ask.alias()))
     if ask.often(0.25):
         word = ask.chance.choice(list(LEVELS)) if ask.often(0.2) else None
-        return asked.SetConfig(ask.scope(), Config(level=word, exact_level=level(ask)))
+        return SetConfig(ask.scope(), Config(level=word, exact_level=level(ask)))
     if ask.often(0.75):
-        return asked.SetConfig(ask.scope(), Config(level=ask.chance.choice([*LEVELS, "SIDEWAYS"])))
+        return SetConfig(ask.scope(), Config(level=ask.chance.choice([*LEVELS, "SIDEWAYS"])))
     parts = [Config(group="major"), Config(group=""), Config(partition="type"), Config(policy="LENIENT"),
              Config(partition="property:"), Config(group="major", partition="type")]  # fmt: skip
     change = ask.chance.choice([Config(normalize=True), Config(validate_fields=True), *parts])
@@ -85,24 +100,24 @@ def set_config(ask: Asker) -> Request[Any]:
     scope, clears = ask.scope(), ask.often(0.3)
     completing = ask.completing()
     if completing is not None:
-        return asked.SetConfig(scope, completing)
-    return asked.SetConfig(scope, change, (cleared,) if clears else ())
+        return SetConfig(scope, completing)
+    return SetConfig(scope, change, (cleared,) if clears else ())
 
 
 def set_mode(ask: Asker) -> Request[Any]:
     """Mostly back to normal, or nothing else would ever happen."""
     mode = ask.chance.choice(["READWRITE", "READWRITE", None, None, "READONLY", "IMPORT"])
-    return asked.SetMode(ask.scope(), mode, force=ask.often(0.2))
+    return SetMode(ask.scope(), mode, force=ask.often(0.2))
 
 
 def get_schema(ask: Asker) -> Request[Any]:
     """By id, in a context or in all, at times with the highest id or with tags."""
     subject = ask.subject() if ask.often(0.3) else None
-    return asked.GetSchema(ask.chance.randint(1, MOST_IDS), subject, ask.often(0.1), ask.sought_tags())
+    return GetSchema(ask.chance.randint(1, MOST_IDS), subject, ask.often(0.1), ask.sought_tags())
 
 
 def get_version(ask: Asker) -> Request[Any]:
-    return asked.GetVersion(ask.subject(), ask.number(), ask.often(0.2), ask.sought_tags(), ask.often(0.1))
+    return GetVersion(ask.subject(), ask.number(), ask.often(0.2), ask.sought_tags(), ask.often(0.1))
 
 
 def get_pin(ask: Asker) -> Request[Any]:
@@ -127,7 +142,7 @@ def side(ask: Asker) -> ComparisonSide:
 def get_outcome(ask: Asker) -> Request[Any]:
     """Mostly of a command of one's own, at times of somebody else's with the same id."""
     command_id = ask.chance.choice(ask.command_ids) if ask.command_ids else "none"
-    return asked.GetOutcome(command_id, ask.chance.choice(["", *PRINCIPALS]) if ask.often(0.4) else None)
+    return GetOutcome(command_id, ask.chance.choice(["", *PRINCIPALS]) if ask.often(0.4) else None)
 
 
 def get_guid(ask: Asker) -> str:
@@ -151,13 +166,13 @@ def wish(ask: Asker) -> tied.AssociationSpec:
         ask.subject() if ask.often(0.9) else None,
         ask.chance.choice(("", "STRONG", "WEAK")),
         ask.chance.choice((None, None, None, False, True)),
-        asked.Register(ask.subject(), ask.draft(), ask.normalize()) if ask.often(0.3) else None,
+        Register(ask.subject(), ask.draft(), ask.normalize()) if ask.often(0.3) else None,
     )
 
 
-def resource(ask: Asker) -> Resource:
+def resource(ask: Asker) -> tied.Resource:
     topic = ask.chance.choice(TOPICS)
-    return Resource(topic, "ns", f"id-{topic}")
+    return tied.Resource(topic, "ns", f"id-{topic}")
 
 
 def change(ask: Asker) -> tied.ResourceChange:
@@ -190,7 +205,7 @@ OF_TYPE: Mapping[Any, Generator] = {
     Subject: Asker.subject,
     Scope: Asker.scope,
     Draft: Asker.draft,
-    Resource: resource,
+    tied.Resource: resource,
     Level: level,
     Pairs: Asker.properties,
     bool: lambda a: a.often(0.5),
@@ -229,13 +244,10 @@ def value_of_type(hint: Any, ask: Asker) -> Any:
 
 
 GENERATORS: Mapping[type, tuple[float, Generator]] = {
-    asked.Register: (40, register),
-    asked.Derive: (3, derive),
-    asked.DeleteVersion: (
-        8,
-        lambda a: asked.DeleteVersion(a.subject(), a.number(), a.often(0.5), a.often(0.1), a.often(0.5)),
-    ),
-    asked.DeleteSubject: (5, lambda a: asked.DeleteSubject(a.subject(), a.often(0.5), a.often(0.5))),
+    Register: (40, register),
+    Derive: (3, derive),
+    DeleteVersion: (8, lambda a: DeleteVersion(a.subject(), a.number(), a.often(0.5), a.often(0.1), a.often(0.5))),
+    DeleteSubject: (5, lambda a: DeleteSubject(a.subject(), a.often(0.5), a.often(0.5))),
     packed.AddCodec: (1, lambda a: packed.AddCodec(a.subject(), codec(a))),
     packed.AssignEncoding: (6, assign_encoding),
     packed.GetEncoding: (2, lambda a: packed.GetEncoding(a.subject(), a.chance.randint(0, 5))),
@@ -243,31 +255,31 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     keyed.AddApiKeys: (1, add_keys),
     keyed.RemoveApiKey: (0.5, lambda a: keyed.RemoveApiKey(a.chance.choice(DIGESTS))),
     keyed.ListApiKeys: (0.5, lambda a: keyed.ListApiKeys(a.chance.choice(["", *DIGESTS]))),
-    asked.MakeContext: (1, lambda a: asked.MakeContext(a.chance.choice([".x", ".y"]), a.chance.randint(0, MOST_IDS))),
-    asked.DeleteContext: (1, lambda a: asked.DeleteContext(a.chance.choice([".x", ".y"]))),
-    asked.SetConfig: (6, set_config),
-    asked.DeleteConfig: (2, lambda a: asked.DeleteConfig(a.scope())),
-    asked.SetMode: (2, set_mode),
-    asked.DeleteMode: (2, lambda a: asked.DeleteMode(a.scope(), a.often(0.3))),
-    asked.GetConfig: (2, lambda a: asked.GetConfig(a.scope(), a.often(0.5))),
-    asked.GetMode: (2, lambda a: asked.GetMode(a.scope(), a.often(0.5))),
-    asked.Lookup: (4, lambda a: asked.Lookup(a.subject(), a.draft(), a.normalize(), a.often(0.3))),
-    asked.GetSchema: (5, get_schema),
-    asked.GetGuid: (2, lambda a: asked.GetGuid(get_guid(a))),
-    asked.GetGuidIds: (1, lambda a: asked.GetGuidIds(get_guid(a))),
-    asked.GetVersion: (6, get_version),
+    MakeContext: (1, lambda a: MakeContext(a.chance.choice([".x", ".y"]), a.chance.randint(0, MOST_IDS))),
+    DeleteContext: (1, lambda a: DeleteContext(a.chance.choice([".x", ".y"]))),
+    SetConfig: (6, set_config),
+    DeleteConfig: (2, lambda a: DeleteConfig(a.scope())),
+    SetMode: (2, set_mode),
+    DeleteMode: (2, lambda a: DeleteMode(a.scope(), a.often(0.3))),
+    GetConfig: (2, lambda a: GetConfig(a.scope(), a.often(0.5))),
+    GetMode: (2, lambda a: GetMode(a.scope(), a.often(0.5))),
+    Lookup: (4, lambda a: Lookup(a.subject(), a.draft(), a.normalize(), a.often(0.3))),
+    GetSchema: (5, get_schema),
+    GetGuid: (2, lambda a: GetGuid(get_guid(a))),
+    GetGuidIds: (1, lambda a: GetGuidIds(get_guid(a))),
+    GetVersion: (6, get_version),
     GetPin: (1, get_pin),
     CompareVersions: (1, compare_versions),
     Search: (
         0.3,
         lambda a: Search(a.chance.choice(["field:a", "orders", "nosuch:a", "", '""']), a.chance.choice(["", "", "x"])),
     ),
-    asked.FindVersion: (1, lambda a: asked.FindVersion(a.subject(), (("major", a.chance.choice("12")),))),
-    asked.ListSubjects: (3, lambda a: asked.ListSubjects(visible=a.visible(), limit=a.chance.randint(1, 9))),
-    asked.ListVersions: (4, lambda a: asked.ListVersions(a.subject(), a.visible())),
-    asked.ListSchemas: (1, lambda a: asked.ListSchemas(visible=a.visible(), latest=a.often(0.3), aliases=a.often(0.3))),
-    asked.UsesOf: (1, lambda a: asked.UsesOf(a.chance.randint(1, MOST_IDS), visible=a.visible())),
-    asked.ReferencedBy: (1, lambda a: asked.ReferencedBy(a.subject(), a.number(), a.often(0.3))),
+    FindVersion: (1, lambda a: FindVersion(a.subject(), (("major", a.chance.choice("12")),))),
+    ListSubjects: (3, lambda a: ListSubjects(visible=a.visible(), limit=a.chance.randint(1, 9))),
+    ListVersions: (4, lambda a: ListVersions(a.subject(), a.visible())),
+    ListSchemas: (1, lambda a: ListSchemas(visible=a.visible(), latest=a.often(0.3), aliases=a.often(0.3))),
+    UsesOf: (1, lambda a: UsesOf(a.chance.randint(1, MOST_IDS), visible=a.visible())),
+    ReferencedBy: (1, lambda a: ReferencedBy(a.subject(), a.number(), a.often(0.3))),
     tied.ListAssociations: (2, associations),
     tied.Associate: (4, lambda a: tied.Associate(resource(a), (wish(a),), a.often(0.5), dry_run=a.often(0.1))),
     tied.Dissociate: (
@@ -276,9 +288,9 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     ),
     tied.ChangeAssociations: (2, lambda a: tied.ChangeAssociations((change(a), change(a)), a.often(0.1))),
     tied.GetAssociations: (1, lambda a: tied.GetAssociations((associations(a),), schemas=a.often(0.5))),
-    asked.ListSettings: (1, lambda a: asked.ListSettings(after=a.scope() if a.often(0.3) else None)),
-    asked.ListContexts: (1, lambda a: asked.ListContexts()),
-    asked.GetOutcome: (3, get_outcome),
+    ListSettings: (1, lambda a: ListSettings(after=a.scope() if a.often(0.3) else None)),
+    ListContexts: (1, lambda a: ListContexts()),
+    GetOutcome: (3, get_outcome),
     **OF_GROUPS,
     **OF_LABELS,
     **OF_IMPORTS,

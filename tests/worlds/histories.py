@@ -11,28 +11,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.worlds.drafts import Drafts, described, printed_alike, referring, toys
-from treaty.core.answers import Config, ForcedRegistration, Resource
 from treaty.core.messages import transfers as x
-from treaty.core.messages.associations import Associate, AssociationSpec
+from treaty.core.messages.associations import Associate, AssociationSpec, Resource
+from treaty.core.messages.contexts import MakeContext
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType
 from treaty.core.messages.groups import CreateSubject, GroupSettings, RemoveSubject
 from treaty.core.messages.policies import CreatePolicy
+from treaty.core.messages.registration import Derive, ForceReason, Register, SubjectCreation
+from treaty.core.messages.request import Request
 from treaty.core.messages.schemaver import DeletePublished, Publish, PutDraft
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import Subject
-from treaty.core.policy import VersionRange
-from treaty.core.requests import (
-    DeleteSubject,
-    DeleteVersion,
-    Derive,
-    ForceReason,
-    MakeContext,
-    Register,
-    Request,
-    Scope,
-    SetConfig,
-    SetMode,
-    SubjectCreation,
-)
+from treaty.core.policy import ForcedRegistration, VersionRange
 from treaty.core.schema import Draft
 from treaty.core.state.values import PolicyValue
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.worlds.drafts import Drafts, toys
 from tests.worlds.histories import FORMER, NEIGHBOURS, Requests, Setting
 from treaty.core import limits
+from treaty.core.messages.request import Request
 from treaty.core.names import Subject
-from treaty.core.requests import Request
 
 PAGES: Mapping[str, tuple[int, ...]] = {
     "ENCODINGS_PAGE": (3, 10_000),

@@ -23,7 +23,7 @@ from treaty.client.records.decoder import RecordDecoder
 from treaty.client.serializers.errors import BadRecordError, BadValueError
 from treaty.client.serializers.payloads import PayloadDeserializer, PayloadSerializer
 from treaty.client.serializers.settings import UseLatest
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config
 from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
 from treaty.core.schema import Draft, Reference
 from treaty.node.embedded import EmbeddedRegistry

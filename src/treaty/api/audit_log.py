@@ -22,8 +22,6 @@ import msgspec
 
 from treaty.api.auth.authorization import AskRegistry
 from treaty.api.request_scope import RequestCaller, caller
-from treaty.core import answers as a
-from treaty.core import requests as q
 from treaty.core.access.rights import Access
 from treaty.core.decide import alias_candidate, with_subject
 from treaty.core.limits import AUDIT_LINES
@@ -33,14 +31,17 @@ from treaty.core.messages import metastore as m
 from treaty.core.messages import runners as r
 from treaty.core.messages.deleted_topics import LeaseTopics
 from treaty.core.messages.plans import PlanningJobTaken, PlanOutcome
+from treaty.core.messages.registration import Register, RegisteredVersion, SubjectCreation
+from treaty.core.messages.request import Request
 from treaty.core.messages.scripts import RunScript, SchemaAssertion
+from treaty.core.messages.settings import Config, ConfigStored, GetConfig, ModeStored, Scope
+from treaty.core.messages.versions import DeletedVersions, VersionFound
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.outcomes import request_digest
 from treaty.core.policy import in_words
 from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryError
 from treaty.core.registry import AsyncRegistry, CallOptions, Reply
-from treaty.core.requests import Request
 from treaty.metastore.records.outcomes import RecordsOutcome
 
 log = logging.getLogger("treaty.audit")
@@ -189,7 +190,7 @@ class AuditLog:
         except BaseException as failure:
             self._put(members | {"outcome": "unknown", "rule": _rule_of(failure), "before": before})
             raise
-        changed = not (isinstance(reply.answer, a.RegisteredVersion) and not reply.answer.created)
+        changed = not (isinstance(reply.answer, RegisteredVersion) and not reply.answer.created)
         outcome = {"outcome": "done" if changed else "unchanged", "sequence": reply.token.sequence}
         self._put(members | outcome | {"before": before, "after": _after(reply.answer)})
         return reply
@@ -205,7 +206,7 @@ class AuditLog:
         if named is None:
             return request, {}
         try:
-            alias = (await self.registry.ask(q.GetConfig(q.Scope(*named)), own_knowledge)).answer.config.alias
+            alias = (await self.registry.ask(GetConfig(Scope(*named)), own_knowledge)).answer.config.alias
         except RegistryError:
             return request, {}
         if not alias:
@@ -227,7 +228,7 @@ class AuditLog:
             answer = (await self.registry.ask(query, CallOptions("eventual", timeout=1.0))).answer
         except RegistryError as none:
             return None if isinstance(none, NotFound) else "unknown"
-        if isinstance(answer, a.VersionFound) and answer.subject != str(getattr(request, "subject", "")):
+        if isinstance(answer, VersionFound) and answer.subject != str(getattr(request, "subject", "")):
             return None  # an unqualified name that another context has
         return _after(answer)
 
@@ -268,7 +269,7 @@ def _print_time(seconds: float) -> str:
 def _object(request: Request[Any]) -> Members:
     """Return the object of a command: a subject, a context, or a resource."""
     match request:
-        case q.Register(subject=subject, create_with=q.SubjectCreation(policy=a.Config() as chosen)):
+        case Register(subject=subject, create_with=SubjectCreation(policy=Config() as chosen)):
             return {"subject": str(subject), "policy": {"digest": request_digest(chosen), "level": _level(chosen)}}
         case t.Associate(resource=resource, wishes=wishes):
             return {"resource": resource.id, "subjects": [str(t.subject_for(resource, wish)) for wish in wishes]}
@@ -287,7 +288,7 @@ def _object(request: Request[Any]) -> Members:
     if issubclass(OPERATIONS[type(request)].answer, SOURCE_ANSWERS):
         return {"source": str(getattr(request, "name", "")), **_new_name(request)}
     scope = getattr(request, "scope", None)
-    if isinstance(scope, q.Scope):
+    if isinstance(scope, Scope):
         return (
             {"context": scope.context} if scope.name is None else {"subject": str(Subject(scope.context, scope.name))}
         )
@@ -326,7 +327,7 @@ def _describe_command(command: Any) -> Members:
     return {"kind": operation_name(command), "name": command.name, **_new_name(command)}
 
 
-def _level(config: a.Config) -> str | None:
+def _level(config: Config) -> str | None:
     """Return the level of a config: its name, or its ranges."""
     return config.level if config.exact_level is None else in_words(config.exact_level)
 
@@ -334,15 +335,15 @@ def _level(config: a.Config) -> str | None:
 def _after(answer: object) -> object:
     """Return a value for the line, with its digest: the guid of a version, a digest of a config; associations in full."""
     match answer:
-        case a.RegisteredVersion(version=version):
+        case RegisteredVersion(version=version):
             return _after(version)
-        case a.VersionFound(number=number, schema_id=schema_id, guid=guid, deleted=deleted):
+        case VersionFound(number=number, schema_id=schema_id, guid=guid, deleted=deleted):
             return {"version": number, "id": schema_id, "guid": guid, "deleted": deleted}
-        case a.DeletedVersions(numbers=numbers):
+        case DeletedVersions(numbers=numbers):
             return {"deleted": numbers}
-        case a.ConfigStored(config=config):
+        case ConfigStored(config=config):
             return {"digest": request_digest(config), "level": _level(config)}
-        case a.ModeStored(mode=mode):
+        case ModeStored(mode=mode):
             return {"mode": mode}
         case t.Associations(associations=tied) | t.ResourceBound(bound=tied):
             return [{"kind": tie.kind, "subject": tie.subject, "lifecycle": tie.lifecycle} for tie in tied]

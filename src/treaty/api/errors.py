@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
+from treaty.core.messages.request import Request
 from treaty.core.refusals import OutcomeUnknown, RegistryError, Unauthenticated, Unavailable
-from treaty.core.requests import Request
 from treaty.wire.confluent.errors import INCOMPATIBLE, ErrorBody, error_body, status_of
 from treaty.wire.confluent.headers import ALWAYS, V1
 from treaty.wire.http_response import COMMAND

@@ -21,10 +21,10 @@ from treaty.api.dialects.router import build_routes
 from treaty.api.errors import NOT_ACCEPTABLE, HttpError, print_failure
 from treaty.api.request_scope import ROUTE
 from treaty.core.messages.differences import CompareVersions
+from treaty.core.messages.request import Request
 from treaty.core.messages.search import Search
 from treaty.core.operations import NAMED_OPERATIONS, operation_name
 from treaty.core.refusals import Invalid
-from treaty.core.requests import Request
 from treaty.node.large_work import run_by_size
 from treaty.wire.confluent import errors
 from treaty.wire.confluent.errors import INCOMPATIBLE

@@ -14,9 +14,9 @@ from treaty.api.dispatcher import Page, RunningNode
 from treaty.api.metrics import ServerMetrics
 from treaty.api.response_cache import ResponseCache
 from treaty.core import limits
+from treaty.core.messages.contexts import ListContexts
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import CallOptions
-from treaty.core.requests import ListContexts
 from treaty.distribution import VERSION
 
 RELEASE = VERSION

@@ -9,9 +9,9 @@ from uuid import uuid4
 from starlette.types import Scope
 
 from treaty.core.access.rights import Access
+from treaty.core.messages.request import Request
 from treaty.core.operations import is_command
 from treaty.core.registry import AsyncRegistry, CallOptions, Reply
-from treaty.core.requests import Request
 
 A = TypeVar("A")
 

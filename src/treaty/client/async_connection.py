@@ -9,11 +9,13 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from treaty.client import comparison_exchanges, exchanges, group_exchanges, policy_exchanges, publication_exchanges
 from treaty.client.connection import M_co
-from treaty.core.answers import RegisteredVersion, SchemaFound, VersionFound
 from treaty.core.messages.names import PinFound
+from treaty.core.messages.registration import RegisteredVersion
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import SchemaFound
+from treaty.core.messages.versions import VersionFound
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Exchange, Reply, method_signature
-from treaty.core.requests import Request
 
 THREAD_CHARACTERS = 8_192
 """Characters of a schema above which an exchange continues on a thread: to parse it may take longer than a turn of the event loop."""

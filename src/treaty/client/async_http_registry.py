@@ -24,9 +24,9 @@ from treaty.client.properties import settings_of
 from treaty.client.protocol.client_state import make_client_state
 from treaty.client.protocol.fallbacks import ask_registry
 from treaty.client.settings import ClientSettings
+from treaty.core.messages.request import Request
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import Request
 from treaty.wire.http_response import HttpResponse
 
 A = TypeVar("A")

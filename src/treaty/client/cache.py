@@ -17,13 +17,13 @@ from treaty.client.cache_policy import (
     weigh_reply,
 )
 from treaty.client.settings import CachePolicy
+from treaty.core.messages.request import Request
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound, Unavailable
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
-from treaty.core.requests import Request
 
 if TYPE_CHECKING:
-    from treaty.core.answers import SchemaFound
+    from treaty.core.messages.schemas import SchemaFound
 
 A = TypeVar("A")
 K = TypeVar("K")

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
-from treaty.core.answers import SchemaFound
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetGuid, GetSchema, SchemaFound
+from treaty.core.messages.versions import FindVersion, GetVersion, Lookup
 from treaty.core.refusals import NotFound
 from treaty.core.registry import FRESH, CallOptions, Reply
-from treaty.core.requests import FindVersion, GetGuid, GetSchema, GetVersion, Lookup, Request
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from treaty.client import comparison_exchanges, exchanges, group_exchanges, policy_exchanges, publication_exchanges
+from treaty.core.messages.request import Request
 from treaty.core.registry import CALL, CallOptions, Exchange, Registry, Reply, method_signature, run_exchange
-from treaty.core.requests import Request
 
 A = TypeVar("A")
 P = ParamSpec("P")

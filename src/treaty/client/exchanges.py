@@ -7,17 +7,6 @@ An exchange is a generator that yields requests, receives their answers and retu
 
 from typing import TypeVar
 
-from treaty.core.answers import (
-    CommandOutcome,
-    CompatibilityResult,
-    Config,
-    RegisteredVersion,
-    Resource,
-    ResourceAssociation,
-    SchemaFound,
-    ScopeSetting,
-    VersionFound,
-)
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
 from treaty.core.messages.associations import (
     Associate,
@@ -30,47 +19,35 @@ from treaty.core.messages.associations import (
     OfId,
     OfName,
     OfSubject,
+    Resource,
+    ResourceAssociation,
     ResourceBound,
     ResourceChange,
 )
+from treaty.core.messages.compatibility import Check, CompatibilityResult
+from treaty.core.messages.contexts import DeleteContext, ListContexts, MakeContext
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
 from treaty.core.messages.names import GetNamedVersion
+from treaty.core.messages.outcomes import CommandOutcome, GetOutcome
+from treaty.core.messages.registration import Derive, ExpectedVersion, ForceReason, Register, RegisteredVersion
+from treaty.core.messages.request import LATEST, Visible
+from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, ReferencedBy, SchemaFound, UsesOf
+from treaty.core.messages.settings import (
+    Config,
+    DeleteConfig,
+    DeleteMode,
+    GetConfig,
+    GetMode,
+    ListSettings,
+    Scope,
+    ScopeSetting,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, FindVersion, GetVersion, Lookup, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, context_of, subject_of
 from treaty.core.policy import Level
 from treaty.core.registry import Exchange, request_answer
-from treaty.core.requests import (
-    LATEST,
-    Check,
-    DeleteConfig,
-    DeleteContext,
-    DeleteMode,
-    DeleteSubject,
-    DeleteVersion,
-    Derive,
-    ExpectedVersion,
-    FindVersion,
-    ForceReason,
-    GetConfig,
-    GetGuid,
-    GetGuidIds,
-    GetMode,
-    GetOutcome,
-    GetSchema,
-    GetVersion,
-    ListContexts,
-    ListSchemas,
-    ListSettings,
-    ListSubjects,
-    ListVersions,
-    Lookup,
-    MakeContext,
-    ReferencedBy,
-    Register,
-    Scope,
-    SetConfig,
-    SetMode,
-    UsesOf,
-    Visible,
-)
 from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, TaggedPath
 
 A = TypeVar("A")

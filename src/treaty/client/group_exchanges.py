@@ -1,8 +1,8 @@
 """Methods of a connection for subjects as groups: their life, their versions by ordinal, their codecs and encodings; exchanges as in `exchanges`."""
 
 from treaty.client.exchanges import as_draft
-from treaty.core.answers import CompatibilityResult, VersionFound
 from treaty.core.limits import GROUPS_PAGE
+from treaty.core.messages.compatibility import CompatibilityResult
 from treaty.core.messages.encodings import (
     NO_CODEC,
     AddCodec,
@@ -32,6 +32,7 @@ from treaty.core.messages.groups import (
     ListGroupVersions,
     RemoveSubject,
 )
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, context_of, subject_of
 from treaty.core.policy import Level
 from treaty.core.registry import Exchange, request_answer

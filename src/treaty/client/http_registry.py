@@ -11,8 +11,8 @@ from treaty.client.protocol.client_state import make_client_state
 from treaty.client.protocol.fallbacks import ask_registry
 from treaty.client.protocol.http_transport import HttpTransport
 from treaty.client.settings import ClientSettings
+from treaty.core.messages.request import Request
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import Request
 
 A = TypeVar("A")
 

@@ -1,10 +1,10 @@
 """Resolves a schema: fetches the texts of its references from a registry."""
 
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import TooLarge
 from treaty.core.registry import Exchange, Registry, request_answer, run_exchange
-from treaty.core.requests import GetVersion
 from treaty.core.schema import Pairs, Reference
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema, bind_imports
 

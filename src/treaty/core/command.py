@@ -5,7 +5,7 @@ from dataclasses import field
 from typing import Any, Generic, TypeVar
 
 from treaty.core.access.rights import Access
-from treaty.core.requests import Request
+from treaty.core.messages.request import Request
 from treaty.core.schema_engine import Question, SchemaEngine
 from treaty.core.state.rows import Row
 from treaty.core.state.state_tables import TABLES, OutcomeKey

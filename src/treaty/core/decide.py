@@ -25,11 +25,12 @@ from treaty.core.access.rights import PERMISSIONS, Access, Permission
 from treaty.core.command import Command, Decision, OpenQuestions, PausingWork, UnansweredError, finish_work
 from treaty.core.handlers.settings import own_alias
 from treaty.core.handlers.uses import schema_pinned
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Scope
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.outcomes import recall_answer, record_outcome
 from treaty.core.refusals import Forbidden, Referenced, Refusal, SchemaPinned
-from treaty.core.requests import Request, Scope
 from treaty.core.schema import refuse_large_draft
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.metastore.keys import key_of_name

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from treaty.core.access import permissions
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision, PausingWork
+from treaty.core.messages.request import Request
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden
-from treaty.core.requests import Request
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.view import View
 from treaty.light_dataclass import dataclass
@@ -108,7 +108,14 @@ AREAS = ("commands", "groups", "queries", "schemaver", "transfers", "metastore",
 """The modules of `treaty.core.declarations`, in the order in which their operations are listed."""
 _MESSAGES = "treaty.core.messages"
 HOMES: Mapping[str, tuple[str, ...]] = {
-    "treaty.core.requests": ("queries", "commands"),
+    f"{_MESSAGES}.versions": ("queries", "commands"),
+    f"{_MESSAGES}.registration": ("commands",),
+    f"{_MESSAGES}.schemas": ("queries",),
+    f"{_MESSAGES}.listings": ("queries",),
+    f"{_MESSAGES}.compatibility": ("queries",),
+    f"{_MESSAGES}.settings": ("queries", "commands"),
+    f"{_MESSAGES}.contexts": ("queries", "commands"),
+    f"{_MESSAGES}.outcomes": ("queries",),
     f"{_MESSAGES}.associations": ("queries", "commands"),
     f"{_MESSAGES}.differences": ("queries",),
     f"{_MESSAGES}.names": ("queries", "groups"),

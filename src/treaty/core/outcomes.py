@@ -8,10 +8,13 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from treaty.core import answers, operations
+from treaty.core import operations
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.versions import describe_version
 from treaty.core.limits import OUTCOMES, OUTCOMES_DROPPED
+from treaty.core.messages.outcomes import CommandOutcome
+from treaty.core.messages.registration import RegisteredVersion
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.refusals import Conflicting, Invalid
@@ -43,7 +46,7 @@ REGISTERED = "registered"
 
 def answer_class(kind: str) -> type[Any] | None:
     """Return the class of a stored answer by its kind; None for one that this version does not know."""
-    return answers.VersionFound if kind == _VERSION_FOUND else operations.STORED_ANSWERS.get(kind)
+    return VersionFound if kind == _VERSION_FOUND else operations.STORED_ANSWERS.get(kind)
 
 
 def _kind_of(answer: Any, request: object) -> str:
@@ -51,7 +54,7 @@ def _kind_of(answer: Any, request: object) -> str:
     operation = OPERATIONS.get(type(request))
     if operation is not None and operation.writes and operation.answer is type(answer):
         return operation.answer_name
-    if isinstance(answer, answers.VersionFound):
+    if isinstance(answer, VersionFound):
         return _VERSION_FOUND
     return next(kind for kind, answer_type in operations.STORED_ANSWERS.items() if answer_type is type(answer))
 
@@ -102,7 +105,7 @@ def _too_old(view: View, sequence: int) -> Iterator[OutcomeKey]:
 
 
 def _members(answer: Any, request: object) -> tuple[str, Pairs]:
-    if not isinstance(answer, answers.RegisteredVersion):
+    if not isinstance(answer, RegisteredVersion):
         return _kind_of(answer, request), (("answer", dumps(encode(_change_versions(answer, _bare)))),)
     version = answer.version
     facts = {
@@ -148,7 +151,7 @@ def recall_answer(view: View, command: Command[Any], outcome: Outcome) -> Any:
                 raise KeyError(outcome.kind)
             answer, _ = decode(kind, json.loads(members["answer"]), ignore=True)
             return _change_versions(answer, partial(_complete_version, view, outcome))
-        return answers.RegisteredVersion(_version(view, outcome, members), created="created" not in members)
+        return RegisteredVersion(_version(view, outcome, members), created="created" not in members)
     except (KeyError, ValueError):  # `DecodeError` is one
         raise Conflicting.of(
             "OUTCOME_UNREADABLE",
@@ -161,7 +164,7 @@ def recall_answer(view: View, command: Command[Any], outcome: Outcome) -> Any:
         ) from None
 
 
-def read_outcome(outcome: answers.CommandOutcome) -> Any:
+def read_outcome(outcome: CommandOutcome) -> Any:
     """Return the stored answer of a command that is not a registration; None for one that can't be read."""
     members = dict(outcome.members)
     kind = answer_class(outcome.result)
@@ -173,11 +176,11 @@ def read_outcome(outcome: answers.CommandOutcome) -> Any:
         return None
 
 
-def _version(view: View, outcome: Outcome, members: dict[str, str]) -> answers.VersionFound:
+def _version(view: View, outcome: Outcome, members: dict[str, str]) -> VersionFound:
     return _complete_version(
         view,
         outcome,
-        answers.VersionFound(
+        VersionFound(
             subject=members["subject"],
             number=int(members["number"]),
             ordinal=int(members["ordinal"]),
@@ -189,7 +192,7 @@ def _version(view: View, outcome: Outcome, members: dict[str, str]) -> answers.V
     )
 
 
-def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) -> answers.VersionFound:
+def _complete_version(view: View, outcome: Outcome, bare: VersionFound) -> VersionFound:
     """Complete a stored version from the tables; unchanged if the version is deleted, or another one has its ordinal."""
     subject = subject_of(bare.subject)
     home = view.get(SUBJECT, subject)
@@ -215,17 +218,17 @@ def _is_younger(view: View, home: SubjectValue, outcome: Outcome) -> bool:
     return home.generation > outcome.sequence and view.get(LOG_ORIGIN, LogOriginKey("origin")) is None
 
 
-def _bare(version: answers.VersionFound) -> answers.VersionFound:
+def _bare(version: VersionFound) -> VersionFound:
     """Return the stored form of a version: its names, without text."""
-    return answers.VersionFound(
+    return VersionFound(
         version.subject, version.number, version.ordinal, version.schema_id, version.guid, format="", text="", deleted=version.deleted,
         warnings=version.warnings,
     )  # fmt: skip
 
 
-def _change_versions(answer: Any, change: Callable[[answers.VersionFound], answers.VersionFound]) -> Any:
+def _change_versions(answer: Any, change: Callable[[VersionFound], VersionFound]) -> Any:
     """Map the versions in an answer, or in one about associations; of a refusal only the facts are kept."""
-    if isinstance(answer, answers.VersionFound):
+    if isinstance(answer, VersionFound):
         return change(answer)
     from treaty.core.messages import associations as t  # noqa: PLC0415 (no part of most programs)
     from treaty.core.messages.schemaver import PublishedVersion  # noqa: PLC0415 (as above)
@@ -239,9 +242,7 @@ def _change_versions(answer: Any, change: Callable[[answers.VersionFound], answe
     return replace(answer, bound=tuple(_change_bound(tie, change) for tie in answer.bound))
 
 
-def _result(
-    result: "t.AssociationResult", change: Callable[[answers.VersionFound], answers.VersionFound]
-) -> "t.AssociationResult":
+def _result(result: "t.AssociationResult", change: Callable[[VersionFound], VersionFound]) -> "t.AssociationResult":
     from treaty.core.messages import associations as t  # noqa: PLC0415 (as above)
 
     if result.refused is None:
@@ -251,6 +252,6 @@ def _result(
 
 
 def _change_bound(
-    association: "t.AssociatedSubject", change: Callable[[answers.VersionFound], answers.VersionFound]
+    association: "t.AssociatedSubject", change: Callable[[VersionFound], VersionFound]
 ) -> "t.AssociatedSubject":
     return association if association.schema is None else replace(association, schema=change(association.schema))

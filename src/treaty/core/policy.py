@@ -1,7 +1,8 @@
 """Compatibility levels: for each direction the range of earlier versions that a new schema is compared with, or `deny`.
 
 Confluent's seven level names are some of these values; any other is shown as the nearest stricter name. Validators stand
-beside the level: a name, with parameters in parentheses, such as ``documentation(type,field)``.
+beside the level: a name, with parameters in parentheses, such as ``documentation(type,field)``. A version that was registered
+by force says who skipped them, and why.
 """
 
 import re
@@ -150,6 +151,14 @@ def group_of(partition: str | None) -> str | None:
     if not partition:
         return partition
     return partition.removeprefix(BY_PROPERTY) if partition.startswith(BY_PROPERTY) else None
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedRegistration:
+    """The caller who skipped the policy, and the reason."""
+
+    who: str
+    why: str
 
 
 # ------------------------------------------------------------------------------------------------------- validators

@@ -8,8 +8,8 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from treaty.core.access.rights import Access
 from treaty.core.limits import COMMAND_ID
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Invalid, RegistryError
-from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
 from treaty.light_dataclass import dataclass
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from treaty.core.column_types import SqlType, list_type_names, parse_column_type, print_column_type
 from treaty.core.messages.metastore import ChangeSource, DescribeSource, ExpectedSource, SourceColumnChange
+from treaty.core.messages.registration import Register
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid
 from treaty.core.registry import Exchange, request_answer
-from treaty.core.requests import Register
 from treaty.core.sources import Source, SourceColumn, SourcePart
 from treaty.core.state.columns import Column
 from treaty.metastore.columns.from_schema import Side

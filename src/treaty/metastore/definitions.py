@@ -6,10 +6,10 @@ from dataclasses import replace
 from treaty.core.column_types import ColumnTypeError, SqlType, list_type_names, print_column_type
 from treaty.core.handlers.metastore.names import source_exists
 from treaty.core.messages.metastore import CreateSource, DescribeSource, ExpectedSource, SourceDefinition, SourceStored
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound, SubjectNotFound
 from treaty.core.registry import Exchange, request_answer
-from treaty.core.requests import Register
 from treaty.core.schema import Pairs
 from treaty.core.sources import BACKFILL, CASCADE, EMPTY, QueryPlan, Source, SourceColumn, SourcePart
 from treaty.core.state.columns import Column

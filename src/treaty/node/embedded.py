@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, Self, TypeVar
 
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import Request
 from treaty.node.node import Node
 
 A = TypeVar("A")

@@ -8,14 +8,14 @@ from collections import Counter, OrderedDict
 from functools import partial
 from typing import Any
 
-from treaty.core import answers
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision, OpenQuestions, finish_work
 from treaty.core.decide import decide_with_pauses
 from treaty.core.limits import LIST_ENTRIES_KEPT
+from treaty.core.messages.listings import ListSubjects, Subjects
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Refusal
 from treaty.core.registry import Reply
-from treaty.core.requests import ListSubjects, Request
 from treaty.core.schema import InEventLoop, LargeTextError
 from treaty.core.state.view import View
 from treaty.node.encryption import MetadataCipher, decrypt_view
@@ -46,7 +46,7 @@ class LongQueries:
         self._follower = follower
         self._environment = environment
         self._cipher = cipher
-        self._kept: OrderedDict[AnswerKey, answers.Subjects] = OrderedDict()
+        self._kept: OrderedDict[AnswerKey, Subjects] = OrderedDict()
         self._entries = 0
         self._waiting: Counter[AnswerKey] = Counter()
         """How many wait for each answer."""
@@ -105,7 +105,7 @@ class LongQueries:
             self._plan_rest(began)
         if not isinstance(result, Decision):
             return result
-        if isinstance(result.answer, answers.Subjects):
+        if isinstance(result.answer, Subjects):
             self._keep(key, result.answer)
         reply = Reply(result.answer, token)
         if self._waiting[key] > 1:
@@ -145,7 +145,7 @@ class LongQueries:
                 await self._environment.sleep(0)
                 end = now() + SLICE_SECONDS
 
-    def _keep(self, key: AnswerKey, answer: answers.Subjects) -> None:
+    def _keep(self, key: AnswerKey, answer: Subjects) -> None:
         size = _count_entries(key, answer)
         if size > LIST_ENTRIES_KEPT or key in self._kept:
             return
@@ -155,7 +155,7 @@ class LongQueries:
             self._entries -= _count_entries(*self._kept.popitem(last=False))
 
 
-def _count_entries(key: AnswerKey, answer: answers.Subjects) -> int:
+def _count_entries(key: AnswerKey, answer: Subjects) -> int:
     """Return the weight of a cached list: its names, and the characters of its request, which a client chooses."""
     request = key[0]
     assert isinstance(request, ListSubjects)

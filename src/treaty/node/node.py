@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.decide import decide
 from treaty.core.limits import LONG_POLL_SECONDS
+from treaty.core.messages.request import Request
 from treaty.core.operations import OPERATIONS, is_command, is_pausing, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CALL, FRESH, CallOptions, Reply, refuse_bad_call
-from treaty.core.requests import Request
 from treaty.core.schema import InEventLoop, LargeTextError
 from treaty.core.schema_engine import ValidateValue, ValueValidated
 from treaty.core.state.commit import PositionToken, as_root

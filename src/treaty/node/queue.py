@@ -16,9 +16,9 @@ from typing import TypeVar
 from treaty.core.access.rights import ANONYMOUS
 from treaty.core.command import Command
 from treaty.core.limits import QUEUE
+from treaty.core.messages.request import Request
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import Reply
-from treaty.core.requests import Request
 from treaty.core.schema_engine import Question
 from treaty.core.state.commit import PositionToken
 from treaty.core.state.log_origin import explain_sealed_log, explain_unfinished_restore

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.message_indexes import encode_path
 from treaty.client.serializers.protobuf import messages
-from treaty.core.answers import VersionFound
 from treaty.core.messages.encodings import GetEncoding, ListEncodings
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import EncodingNotFound
 from treaty.core.registry import Registry

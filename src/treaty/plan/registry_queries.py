@@ -5,11 +5,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from treaty.client.references import fetch_resolved_schema
-from treaty.core.answers import SchemaFound, VersionFound
+from treaty.core.messages.listings import ListSubjects, ListVersions
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.schemas import GetSchema, SchemaFound, UsesOf
+from treaty.core.messages.versions import GetVersion, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
-from treaty.core.requests import LATEST, GetSchema, GetVersion, ListSubjects, ListVersions, UsesOf
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.registry import find_formats
 from treaty.plan.avro.flat import flatten_schema

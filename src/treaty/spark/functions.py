@@ -14,9 +14,10 @@ from pyspark.sql.avro.functions import from_avro as plain
 from pyspark.sql.avro.functions import to_avro as plainly
 
 from treaty.client.serializers.frames import encode_id
+from treaty.core.messages.registration import Register
+from treaty.core.messages.versions import Lookup
 from treaty.core.names import subject_of
 from treaty.core.registry import Registry
-from treaty.core.requests import Lookup, Register
 from treaty.core.schema import Draft
 from treaty.formats.avro.canonical import print_schema
 from treaty.plan import registry_queries

@@ -6,7 +6,7 @@ from typing import Self
 
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import VersionFound
+from treaty.core.messages.versions import VersionFound
 from treaty.core.schema import Draft, Reference
 from treaty.formats.registry import find_formats
 from treaty.node.embedded import EmbeddedRegistry

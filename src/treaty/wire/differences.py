@@ -17,9 +17,9 @@ from treaty.core.messages.differences import (
     ComparisonSide,
     SchemasCompared,
 )
+from treaty.core.messages.request import LATEST
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, InvalidVersion
-from treaty.core.requests import LATEST
 from treaty.core.schema import Draft, refuse_many_references
 from treaty.wire.confluent.bodies import ReferenceBody, references_of
 

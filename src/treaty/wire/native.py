@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.request import Request
 from treaty.core.operations import NAMED_OPERATIONS, OPERATIONS, operation_name
 from treaty.core.refusals import Invalid, NotOffered, RegistryError, Unavailable
 from treaty.core.registry import Reply
-from treaty.core.requests import Register, Request, SubjectCreation
 from treaty.core.state.codec import DecodeError, Json, decode_message, encode_message
 from treaty.core.state.commit import PositionToken
 from treaty.wire.confluent.drafts import refuse_members_of_apis

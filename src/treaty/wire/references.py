@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from treaty.core.answers import SchemaFound, VersionFound
+from treaty.core.messages.schemas import SchemaFound
+from treaty.core.messages.versions import GetVersion, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.registry import AsyncRegistry, CallOptions
-from treaty.core.requests import GetVersion
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema, bind_imports
 
 KnownSchemas = dict[tuple[str, int], ResolvedSchema]

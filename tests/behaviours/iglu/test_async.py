@@ -32,9 +32,9 @@ from treaty.client.iglu import (
 )
 from treaty.client.iglu.registries import LocalSource, RegistryAnswer, RegistryQuestion
 from treaty.core.iglu_key import SELF_DESCRIBING
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Forbidden, Unavailable
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import Request
 
 A = TypeVar("A")
 KEY, SECOND = "iglu:com.acme/click/jsonschema/1-0-0", "iglu:com.acme/click/jsonschema/1-0-1"

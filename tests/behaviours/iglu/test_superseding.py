@@ -10,11 +10,11 @@ from tests.behaviours.served import Served
 from treaty import Resolver
 from treaty.client.connection import Connection
 from treaty.client.iglu import IgluNotFoundError, IgluRegistry, ResolverConfig, http_registry, treaty_registry
+from treaty.core.messages.request import Request
 from treaty.core.messages.schemaver import GetPublished, Publish
 from treaty.core.names import subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import Request
 from treaty.core.schema import Draft
 
 A = TypeVar("A")

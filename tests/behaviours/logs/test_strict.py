@@ -5,9 +5,9 @@ from contextlib import AsyncExitStack
 
 from tests.behaviours.logs.backends import Node, accepted, chain, told
 from tests.behaviours.nodes.lives import living, post
+from treaty.core.messages.listings import ListVersions
 from treaty.core.names import Subject
 from treaty.core.registry import CallOptions
-from treaty.core.requests import ListVersions
 from treaty.core.state.commit import START
 
 READERS = 100

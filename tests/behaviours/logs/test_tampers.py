@@ -11,10 +11,10 @@ from tests.behaviours.logs.backends import Node, nodes, told
 from tests.behaviours.logs.hands import SQL, Hand
 from tests.behaviours.logs.tampers import ROOTS, ROWS, TABLE_ROOTS, TIP_ROOT, Tamper
 from tests.behaviours.nodes.lives import living, post
-from treaty.core.answers import Config
+from treaty.core.messages.listings import ListSubjects
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import ListSubjects, Scope, SetConfig
 from treaty.core.state.commit import START, as_root, roots_of
 from treaty.log.capabilities import TableRoots
 from treaty.log.log import Log

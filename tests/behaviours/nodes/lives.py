@@ -11,8 +11,8 @@ from tests.simulation.clock import VirtualLoop
 from tests.simulation.disk import Disk
 from tests.simulation.model import LogModel, Weather
 from tests.simulation.texts import FORMATS, Truth, answer
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import Answer, Question
 from treaty.core.state.commit import START, Position

@@ -8,9 +8,9 @@ import pytest
 
 from tests.behaviours.nodes.crowns import Realm, realm, written
 from tests.behaviours.nodes.lives import post, virtual
+from treaty.core.messages.listings import ListSubjects
 from treaty.core.refusals import Incompatible, InvalidSchema, OutcomeUnknown, Unavailable
 from treaty.core.registry import CallOptions, Reply
-from treaty.core.requests import ListSubjects
 from treaty.node import peer_batches
 from treaty.node.node import Node
 from treaty.wire.peer.message import FailedReply, ForwardedCommand, ForwardReply

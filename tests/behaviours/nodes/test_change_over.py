@@ -4,10 +4,11 @@ import pytest
 
 from tests.behaviours.nodes.lives import change_over, file_of, lagging, living, post, virtual, way
 from tests.simulation.disk import Disk
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.versions import DeleteVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid
 from treaty.core.registry import CallOptions
-from treaty.core.requests import DeleteVersion, GetSchema
 from treaty.core.state.commit import PositionToken
 
 FROM_MEMORY = "eventual"

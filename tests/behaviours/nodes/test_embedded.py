@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from treaty.assemble import connect
+from treaty.core.messages.listings import ListSubjects
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import ListSubjects, Register
 from treaty.core.schema import Draft
 from treaty.log.urls import LogUrlError, open_log
 from treaty.node.embedded import EmbeddedRegistry

@@ -11,12 +11,14 @@ from tests.behaviours.nodes.lives import FAIR, living, post, virtual, way
 from tests.behaviours.nodes.test_loop_turns import LARGE, noting_work
 from tests.simulation.disk import Disk
 from treaty.core.access.rights import Access, AccessRule, Permission
-from treaty.core.answers import ForcedRegistration
 from treaty.core.command import Command
+from treaty.core.messages.listings import ListSubjects
+from treaty.core.messages.registration import ForceReason, Register
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of
+from treaty.core.policy import ForcedRegistration
 from treaty.core.refusals import Forbidden, Incompatible, OutcomeUnknown, Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import ForceReason, GetVersion, ListSubjects, Register
 from treaty.core.schema import Draft
 from treaty.node import forwarder
 from treaty.node.node import Node

@@ -10,9 +10,9 @@ from tests.behaviours.nodes.lives import FAIR, living, virtual, way
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
 from treaty.core.messages import metastore as m
+from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.refusals import OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import GetOutcome
 from treaty.core.state.commit import Commit, make_append, roots_after
 from treaty.core.state.rows import EncodedRow, UnreadableRowError
 from treaty.log.log import AppendResult

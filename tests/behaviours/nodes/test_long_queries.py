@@ -12,9 +12,10 @@ from tests.behaviours.nodes.lives import living, post, virtual, way
 from tests.laws.holder import access
 from tests.simulation.disk import Disk
 from treaty.core.handlers import listings
+from treaty.core.messages.listings import ListSchemas, ListSubjects
+from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import subject_of
 from treaty.core.registry import CallOptions
-from treaty.core.requests import DeleteSubject, ListSchemas, ListSubjects
 from treaty.node import long_queries
 from treaty.node.environment import Environment
 from treaty.node.long_queries import LongQueries

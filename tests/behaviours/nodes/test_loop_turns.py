@@ -18,10 +18,13 @@ from treaty.core.command import Command
 from treaty.core.decide import decide
 from treaty.core.finding import Finding
 from treaty.core.limits import FAULT_CHARACTERS, FINDINGS, FINDINGS_CHARACTERS, LOOP_BYTES
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.registration import Register
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.versions import GetVersion, Lookup
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, OutcomeUnknown
 from treaty.core.registry import CallOptions
-from treaty.core.requests import GetOutcome, GetSchema, GetVersion, Lookup, Register
 from treaty.core.schema import Draft
 from treaty.core.state.commit import START, make_append, roots_with
 from treaty.formats.engine import shorten_findings

@@ -8,11 +8,14 @@ import pytest
 from tests.behaviours.nodes.lives import FAIR, lagging, living, post, virtual, way
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
-from treaty.core.answers import Config
+from treaty.core.messages.listings import ListSubjects
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetGuid, GetSchema
+from treaty.core.messages.settings import Config, Scope, SetConfig
+from treaty.core.messages.versions import DeleteSubject, GetVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound, Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import DeleteSubject, GetGuid, GetSchema, GetVersion, ListSubjects, Request, Scope, SetConfig
 from treaty.core.state.commit import PositionToken
 from treaty.node.node import TOKEN_SECONDS
 

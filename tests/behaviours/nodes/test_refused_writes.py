@@ -7,9 +7,9 @@ import pytest
 from tests.behaviours.nodes.lives import FAIR, living, post, virtual, way
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
+from treaty.core.messages.listings import ListSubjects
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import ListSubjects
 from treaty.core.state.commit import Commit, make_append, roots_after
 from treaty.core.state.rows import EncodedRow
 from treaty.log.log import AppendResult

@@ -8,7 +8,7 @@ import pytest
 
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config
 from treaty.core.refusals import NotPermitted
 from treaty.core.schema import SEALED, Draft, Metadata
 from treaty.node.embedded import EmbeddedRegistry

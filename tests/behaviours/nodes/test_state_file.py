@@ -11,8 +11,11 @@ import pytest
 
 from tests.behaviours.logs.backends import told
 from tests.behaviours.nodes.lives import desk, post, world
+from treaty.core.messages.listings import ListSubjects, ListVersions
+from treaty.core.messages.registration import Register
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of
-from treaty.core.requests import GetSchema, GetVersion, ListSubjects, ListVersions, Register
 from treaty.core.schema import Draft, Metadata, Reference
 from treaty.core.state.commit import START
 from treaty.core.state.tables import DictTables

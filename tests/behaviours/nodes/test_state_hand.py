@@ -13,7 +13,7 @@ import pytest
 from tests.behaviours.logs.backends import BACKENDS, told
 from tests.behaviours.nodes.hands import answers, blocks, other_version, swapped, truth_of
 from tests.behaviours.nodes.test_state_file import filled, standing
-from treaty.core.requests import GetSchema
+from treaty.core.messages.schemas import GetSchema
 from treaty.core.state.commit import MODULUS, START, as_root
 from treaty.core.state.rows import EncodedRow, decode_row
 from treaty.core.state.values import Schema

@@ -13,8 +13,8 @@ from tests.behaviours.logs.backends import told
 from tests.behaviours.nodes.hands import answers, blocks, other_version, swapped, truth_of
 from tests.behaviours.nodes.lives import desk, world
 from tests.behaviours.nodes.test_state_file import filled, standing
+from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import subject_of
-from treaty.core.requests import DeleteSubject
 from treaty.core.state.commit import START
 from treaty.log.log import Log, LogDamagedError
 from treaty.log.memory import MemoryLog

@@ -14,7 +14,7 @@ from tests.behaviours.logs.backends import told
 from tests.behaviours.nodes.lives import desk, post, world
 from tests.behaviours.nodes.test_state_file import everything, filled
 from treaty.assemble.runtime import _node
-from treaty.core.requests import Scope, SetMode
+from treaty.core.messages.settings import Scope, SetMode
 from treaty.core.state.commit import START
 from treaty.core.state.rows import EncodedRow
 from treaty.core.state.tables import DictTables

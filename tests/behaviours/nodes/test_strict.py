@@ -14,10 +14,10 @@ from tests.simulation.kafka.any import here
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from tests.simulation.model import LogModel, Weather
 from treaty.core.access.rights import Access, AccessRule
+from treaty.core.messages.listings import ListVersions
 from treaty.core.names import Subject
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import ListVersions
 from treaty.core.state.commit import Append, Position
 from treaty.log.kafka.multi_writer.log import MultiWriterLog
 from treaty.log.log import AppendResult, Log, LogDelta

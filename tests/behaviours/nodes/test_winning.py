@@ -6,10 +6,11 @@ import pytest
 
 from tests.behaviours.nodes.crowns import commits, realm, written
 from tests.behaviours.nodes.lives import post, virtual
+from treaty.core.messages.listings import ListSubjects
+from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, SubjectNotFound
 from treaty.core.registry import CallOptions
-from treaty.core.requests import DeleteSubject, ListSubjects
 from treaty.node import forwarder
 
 

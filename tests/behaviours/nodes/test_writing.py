@@ -13,10 +13,13 @@ from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
 from treaty.core import outcomes
 from treaty.core.command import Command, Decision, OpenQuestions
+from treaty.core.messages.listings import ListSubjects
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.versions import DeleteSubject, GetVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnknown, Refusal, TooLarge, Unavailable
 from treaty.core.registry import CallOptions, Reply
-from treaty.core.requests import LATEST, DeleteSubject, GetOutcome, GetVersion, ListSubjects
 from treaty.core.schema_engine import Answer, ParseSchema, Question, SchemaEngine
 from treaty.core.state.commit import START, Append, Commit, make_append, roots_after, roots_of
 from treaty.core.state.rows import EncodedRow, Row, encode_row
@@ -42,8 +45,7 @@ async def test_commands_that_come_together_share_appends() -> None:
 async def test_equal_posts_at_all_nodes_give_one_id_and_one_version() -> None:
     disk = Disk(9)
     async with living(way(disk, seed=1), 1) as a, living(way(disk, seed=2), 2) as b, living(way(disk, seed=3), 3) as c:
-        posts = [node.ask(post("s")) for _ in range(50) for node in (a, b, c)]
-        replies = await asyncio.gather(*posts)
+        replies = await asyncio.gather(*(node.ask(post("s")) for _ in range(50) for node in (a, b, c)))
     told = Counter((one.answer.version.schema_id, one.answer.version.number, one.answer.created) for one in replies)
     assert told == {(1, 1, True): 1, (1, 1, False): 149}
 

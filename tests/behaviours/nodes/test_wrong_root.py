@@ -22,10 +22,13 @@ from tests.behaviours.nodes.lives import (
 )
 from tests.simulation.disk import Disk
 from tests.simulation.model import LogModel, Weather
+from treaty.core.messages.listings import ListSubjects
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import LATEST, GetSchema, GetVersion, ListSubjects
 from treaty.core.state.commit import START, Position
 from treaty.core.state.rows import EncodedRow
 from treaty.core.state.tables import DictTables

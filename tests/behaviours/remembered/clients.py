@@ -25,13 +25,14 @@ from treaty.client.serializers.schema_heads import HEAD_SECONDS, SubjectHeads
 from treaty.client.serializers.settings import SerializerSettings, UseLatest
 from treaty.client.serializers.subject_names import AssociatedNameStrategy, SubjectNaming
 from treaty.client.settings import CachePolicy
-from treaty.core.answers import Resource
-from treaty.core.messages.associations import Associate, AssociationSpec
+from treaty.core.messages.associations import Associate, AssociationSpec, Resource
 from treaty.core.messages.groups import RemoveSubject
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
-from treaty.core.requests import LATEST, GetVersion, Register
 from treaty.core.schema import Draft
 from treaty.wire.http_response import HttpResponse
 

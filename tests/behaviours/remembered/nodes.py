@@ -11,8 +11,9 @@ from tests.behaviours.nodes.lives import desk, world
 from tests.behaviours.nodes.test_state_file import filled
 from tests.behaviours.remembered.memory import Scene
 from treaty.assemble.runtime import open_node
+from treaty.core.messages.listings import ListSubjects
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import ListSubjects, Register
 from treaty.core.schema import Draft
 from treaty.log.memory import MemoryLog
 from treaty.node.node import Node

@@ -15,8 +15,6 @@ import pytest
 
 from tests.facades.doors import Door
 from tests.facades.iglu.test_private import FAMILY, SECRET, answers, registry
-from treaty.core import requests as q
-from treaty.core.answers import Config, Resource
 from treaty.core.messages import associations as t
 from treaty.core.messages import differences as d
 from treaty.core.messages import encodings as e
@@ -26,17 +24,35 @@ from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.messages.api_keys import ListApiKeys
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.contexts import ListContexts, MakeContext
 from treaty.core.messages.deleted_topics import ListDeletedTopics
 from treaty.core.messages.kept_files import ListKeptFiles
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
 from treaty.core.messages.names import GetNamedVersion, GetPin
+from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.messages.plans import GetPlan, ListPlanningJobs
 from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.registration import Derive, Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, ReferencedBy, UsesOf
 from treaty.core.messages.scripts import PreviewScript
 from treaty.core.messages.search import Search
+from treaty.core.messages.settings import (
+    Config,
+    DeleteConfig,
+    DeleteMode,
+    GetConfig,
+    GetMode,
+    ListSettings,
+    Scope,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, FindVersion, GetVersion, Lookup
 from treaty.core.names import Subject
 from treaty.core.operations import NAMED_OPERATIONS, operation_name
 from treaty.core.registry import CallOptions
-from treaty.core.requests import Request, Scope
 from treaty.core.schema import Draft, Reference
 from treaty.core.sources import SchemaPin, SourceColumn, SourcePart
 from treaty.core.state.codec import encode_message
@@ -59,28 +75,28 @@ async def furnish(it: Door, *, with_private: bool) -> None:
         await it.app.node.ask(request, call)
 
     await do(p.CreatePolicy("strict", PolicyValue()))
-    await do(q.SetConfig(Scope(*FREE), Config(alias=OPEN.name)))
+    await do(SetConfig(Scope(*FREE), Config(alias=OPEN.name)))
     await do(m.CreateType("Word", "STRING"))
     await do(m.CreateSource(BARE))
     await do(m.CreateSource(replace(BARE, name="gone")))
     await do(m.DropSource("gone"))
     if not with_private:
         return
-    await do(q.SetConfig(Scope(*NICK), Config(alias=FAMILY)))
-    await do(q.SetConfig(Scope(*HIDDEN), Config(follows="strict")))
-    await do(q.SetMode(Scope(*HIDDEN), "READWRITE"))
+    await do(SetConfig(Scope(*NICK), Config(alias=FAMILY)))
+    await do(SetConfig(Scope(*HIDDEN), Config(follows="strict")))
+    await do(SetMode(Scope(*HIDDEN), "READWRITE"))
     await do(e.AddCodec(HIDDEN, e.CodecType("gzip")))
     await do(e.AssignEncoding(HIDDEN, 0, "gzip"))
     await do(s.PutDraft(HIDDEN, 1, '{"a":"SECRETWORD"}', private=True))
     await do(s.PutDraft(OPEN, 7, '{"a":"SECRETWORD"}', private=True))
     text = '{"type":"object","description":"SECRETWORD","properties":{"a":{"$ref":"o"}}}'
     await do(s.Publish(USER, "1-0-0", Draft(text, "JSON", (Reference("o", OPEN.name, 1),)), private=True))
-    await do(t.Associate(Resource("topic", "lkc", "id-1"), (t.AssociationSpec("value", HIDDEN),)))
+    await do(t.Associate(t.Resource("topic", "lkc", "id-1"), (t.AssociationSpec("value", HIDDEN),)))
     gone = Draft('{"type":"string","description":"SECRETWORD"}', "JSON")
     await do(g.CreateSubject(GONE, g.GroupSettings("iglu"), private=True))
-    await do(q.Register(GONE, gone), "registered")
+    await do(Register(GONE, gone), "registered")
     await do(e.AssignEncoding(GONE, 0, ""))
-    for request in (q.DeleteSubject(GONE), q.DeleteSubject(GONE, permanent=True, force=True), g.RemoveSubject(GONE)):
+    for request in (DeleteSubject(GONE), DeleteSubject(GONE, permanent=True, force=True), g.RemoveSubject(GONE)):
         await do(request)
 
 
@@ -90,10 +106,10 @@ def queries_about(one: Subject) -> Iterator[Request[Any]]:
     yield from (g.GetSubject(one), g.GetOrdinal(one, 0), g.GetTypedVersion(one, "JSON", "", 0), g.GetHistory(one))
     yield from (g.ListGroupVersions(one), g.FindSameVersion(one, TEXT), g.CheckReading(one, TEXT))
     yield from (GetNamedVersion(one, "1-0-0"), s.GetPublished(one, "1-0-0"), s.GetDraft(one, 1))
-    yield from (q.Lookup(one, TEXT), q.Lookup(one, TEXT, deleted=True), q.Check(one, TEXT), q.Lookup(OPEN, refers))
-    yield from (q.GetVersion(one, 1), q.GetVersion(one, -1, exact=True), q.FindVersion(one, ()), q.ListVersions(one))
-    yield from (q.GetSchema(3, one), q.UsesOf(3, one), q.ReferencedBy(one, 1), q.Check(OPEN, refers))
-    yield from (q.GetConfig(Scope(*one)), q.GetConfig(Scope(*one), resolve=True), q.GetMode(Scope(*one), resolve=True))
+    yield from (Lookup(one, TEXT), Lookup(one, TEXT, deleted=True), Check(one, TEXT), Lookup(OPEN, refers))
+    yield from (GetVersion(one, 1), GetVersion(one, -1, exact=True), FindVersion(one, ()), ListVersions(one))
+    yield from (GetSchema(3, one), UsesOf(3, one), ReferencedBy(one, 1), Check(OPEN, refers))
+    yield from (GetConfig(Scope(*one)), GetConfig(Scope(*one), resolve=True), GetMode(Scope(*one), resolve=True))
     yield from (GetPin(one), GetPin(one, 1), GetPin(one, schema_id=3), t.ListAssociations(t.OfSubject(one)))
 
 
@@ -115,47 +131,47 @@ def queries() -> Iterator[Request[Any]]:
         d.CompareVersions(d.ComparisonSide(draft=PLAIN), None, OPEN),
         d.CompareVersions(d.ComparisonSide(guid="0" * 32), d.ComparisonSide(OPEN)),
     )
-    yield from (q.ListSubjects(visible="all"), q.ListSubjects(Subject("*", "com.acme/s")), q.ListSettings())
-    yield from (q.ListSchemas(visible="all", aliases=True), q.ListSchemas(latest=True), q.ListContexts())
+    yield from (ListSubjects(visible="all"), ListSubjects(Subject("*", "com.acme/s")), ListSettings())
+    yield from (ListSchemas(visible="all", aliases=True), ListSchemas(latest=True), ListContexts())
     yield from (s.ListPublished(), s.ListPublished("com.acme", "secret"), g.ListGroups(), ListApiKeys())
     yield from (x.ExportSubjects(every), x.ExportVersions(every), p.ListPolicies(), p.GetPolicy("strict"))
-    yield from (q.GetSchema(1, max_id=True), s.GetDraft(OPEN, 7), q.ReferencedBy(OPEN, 1, deleted=True))
-    yield from (q.GetVersion(FREE, 1), q.GetConfig(Scope(*FREE)), g.FindSameSchema(".", TEXT))
+    yield from (GetSchema(1, max_id=True), s.GetDraft(OPEN, 7), ReferencedBy(OPEN, 1, deleted=True))
+    yield from (GetVersion(FREE, 1), GetConfig(Scope(*FREE)), g.FindSameSchema(".", TEXT))
     yield from (t.ListAssociations(t.OfId("id-1")), t.GetAssociations((t.ListAssociations(t.OfId("id-1")),), True))
     yield Search("secret")
     yield PreviewScript((), pin=GetPin(HIDDEN))
     yield PreviewScript((), source=m.DescribeSource("opened"))
-    yield from (q.GetGuid("0" * 32), q.GetGuidIds("0" * 32), q.GetOutcome("none"))
+    yield from (GetGuid("0" * 32), GetGuidIds("0" * 32), GetOutcome("none"))
     yield from (m.ListSources(), m.ListTypes(), m.ListDropped(), m.DescribeSource("opened"), m.DescribeType("word"))
     yield m.GetDestination("opened")
     yield from (m.ListDependents("opened", recursive=True), m.ListDependents("word", "TYPE"))
     yield from (ListPlanningJobs(taken=True), GetPlan("opened", "none"), ListQueries(), ListDeletedTopics())
     yield ListKeptFiles(places=("a",))  # its numbers are those of commits, which differ
     for schema_id in range(1, 8):
-        yield from (q.GetSchema(schema_id), q.UsesOf(schema_id, visible="all"))
+        yield from (GetSchema(schema_id), UsesOf(schema_id, visible="all"))
 
 
 def changes() -> Iterator[Request[Any]]:
     """Changes that come to the same in both registries: they are refused, or leave what is hidden as it is."""
-    topic = Resource("topic", "lkc", "id-1")
-    yield from (q.DeleteMode(Scope("."), recursive=True), q.DeleteVersion(HIDDEN, 1), q.DeleteSubject(HIDDEN))
-    yield from (q.DeleteVersion(NICK, 1), q.DeleteSubject(NICK), g.RemoveSubject(HIDDEN), g.RemoveSubject(NICK))
-    yield from (q.Derive(HIDDEN, 1), q.Derive(NICK, 1), q.Register(HIDDEN, TEXT, require_subject=True))
+    topic = t.Resource("topic", "lkc", "id-1")
+    yield from (DeleteMode(Scope("."), recursive=True), DeleteVersion(HIDDEN, 1), DeleteSubject(HIDDEN))
+    yield from (DeleteVersion(NICK, 1), DeleteSubject(NICK), g.RemoveSubject(HIDDEN), g.RemoveSubject(NICK))
+    yield from (Derive(HIDDEN, 1), Derive(NICK, 1), Register(HIDDEN, TEXT, require_subject=True))
     yield from (e.AssignEncoding(HIDDEN, 0, ""), e.AddCodec(NICK, e.CodecType("c")), s.DeletePublished(NICK, "1-0-0"))
-    yield from (g.ChangeSubject(HIDDEN, label_policy="refuse"), g.DeleteOrdinal(NICK, 0), q.DeleteConfig(Scope(*NICK)))
-    yield from (q.DeleteConfig(Scope(*HIDDEN)), q.DeleteMode(Scope(*HIDDEN)), t.Dissociate("id-1"))
+    yield from (g.ChangeSubject(HIDDEN, label_policy="refuse"), g.DeleteOrdinal(NICK, 0), DeleteConfig(Scope(*NICK)))
+    yield from (DeleteConfig(Scope(*HIDDEN)), DeleteMode(Scope(*HIDDEN)), t.Dissociate("id-1"))
     for resource in (topic, replace(topic, id="id-2"), replace(topic, name="other")):
         yield t.Associate(resource, (t.AssociationSpec("value", OPEN),), dry_run=True)
-    yield q.MakeContext(".", 1)
+    yield MakeContext(".", 1)
     for ordinal in (0, 1):
         for generation in range(8):
             pin = SchemaPin(*HIDDEN, generation, ordinal, 3)
             bound = replace(BARE, name="secretly", value=SourcePart("JSON", pin=pin))
             yield m.CreateSource(bound, dry_run=True)
     refers = Draft('{"$ref":"a"}', "JSON", (Reference("a", NICK.name, 1),))
-    yield q.Register(Subject(".", "refers"), refers)
-    yield q.SetConfig(Scope(*NICK), Config(level="FULL"))
-    yield from (q.GetConfig(Scope(*NICK)), q.ListSettings(), q.DeleteConfig(Scope(*NICK)), q.GetConfig(Scope(*NICK)))
+    yield Register(Subject(".", "refers"), refers)
+    yield SetConfig(Scope(*NICK), Config(level="FULL"))
+    yield from (GetConfig(Scope(*NICK)), ListSettings(), DeleteConfig(Scope(*NICK)), GetConfig(Scope(*NICK)))
 
 
 def asked(requests: Iterator[Request[Any]]) -> tuple[tuple[str, str, Any], ...]:
@@ -215,6 +231,6 @@ def test_no_operation_tells_of_a_private_subject(tmp_path: Path) -> None:
             assert (used[2], "secret" in used[3]) == (422, False)
             kept = await answers(it, callers["super"], "", (("GET", f"/api/schemas/{FAMILY}/1-0-1", None),))
             assert kept[0][2] == 200
-            assert (await it.app.node.ask(q.GetVersion(NICK, 1))).answer.subject == FAMILY, "the alias stays"
+            assert (await it.app.node.ask(GetVersion(NICK, 1))).answer.subject == FAMILY, "the alias stays"
 
     asyncio.run(run())

@@ -9,8 +9,9 @@ from tests.facades.schemarepo.conversations import JAVA, TEXT
 from treaty.api.application import build_application
 from treaty.api.protection import ActiveProtection
 from treaty.assemble import open_node
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Scope, SetMode
 from treaty.core.names import Subject
-from treaty.core.requests import Register, Scope, SetMode
 from treaty.core.schema import Draft
 
 CHANGES = [

@@ -11,11 +11,12 @@ from treaty.api.application import build_application
 from treaty.api.network.hosts import AllowedHosts
 from treaty.api.schemarepo.routes import TABLE
 from treaty.core import refusals as r
-from treaty.core import requests as q
-from treaty.core.answers import Config, RegisteredVersion, VersionFound
 from treaty.core.limits import GZIP_BYTES, IN_FLIGHT, IN_FLIGHT_EACH, REQUEST_BYTES
 from treaty.core.messages import groups as g
 from treaty.core.messages import names as n
+from treaty.core.messages.registration import Register, RegisteredVersion
+from treaty.core.messages.settings import Config
+from treaty.core.messages.versions import VersionFound
 from treaty.core.policy import LEVELS
 
 VERSION = VersionFound("s", 3, 2, 7, "guid", "AVRO", '"string"')
@@ -34,7 +35,7 @@ def member() -> Fixed:
         g.GetOrdinal: VERSION,
         n.GetNamedVersion: VERSION,
         g.FindSameVersion: VERSION,
-        q.Register: RegisteredVersion(VERSION, created=True),
+        Register: RegisteredVersion(VERSION, created=True),
     }
     return member
 
@@ -100,7 +101,7 @@ ERRORS = [
 )
 def test_every_error_has_its_status(member: Fixed, error: Exception, registering: int, reading: int) -> None:
     http = TestClient(build_application(member).dispatcher, raise_server_exceptions=False)
-    member.answers |= {q.Register: error, g.ListGroupVersions: error}
+    member.answers |= {Register: error, g.ListGroupVersions: error}
     for accept, json_ in (("*/*", False), ("application/json", True)):
         got = http.get("/schema-repo/s/all", headers={"accept": accept})
         assert got.status_code == reading

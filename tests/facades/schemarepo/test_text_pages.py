@@ -8,8 +8,8 @@ from starlette.testclient import TestClient
 from tests.facades.doors import ROOT, USERS, Door, basic, play
 from tests.facades.twin import Fixed
 from treaty.api.application import build_application
-from treaty.core import requests as q
-from treaty.core.answers import Config, ConfigStored
+from treaty.core.messages.contexts import ListContexts
+from treaty.core.messages.settings import Config, ConfigStored, GetConfig
 from treaty.core.refusals import Unavailable
 from treaty.wire.schemarepo.properties import read_properties
 
@@ -25,13 +25,13 @@ def test_the_status_begins_with_ok_while_the_log_is_there(http: TestClient, memb
     assert http.post("/status", headers=PLAIN).status_code == 405
     for accept in ("*/*", "application/json", "text/plain, application/json", "text/html, image/gif, */*; q=.2"):
         assert http.get("/status", headers={"accept": accept}).json()["server"], accept
-    member.answers[q.ListContexts] = Unavailable("a secret place is away")
+    member.answers[ListContexts] = Unavailable("a secret place is away")
     got = http.get("/status", headers=PLAIN)
     assert (got.status_code, got.text) == (503, "not ready: the log is not reachable")
 
 
 def test_the_configuration_is_properties(http: TestClient, member: Fixed) -> None:
-    member.answers[q.GetConfig] = ConfigStored(Config(level="FULL", validators=("A", "B")))
+    member.answers[GetConfig] = ConfigStored(Config(level="FULL", validators=("A", "B")))
     got = http.get("/config", headers=PLAIN)
     assert (got.status_code, got.headers["content-type"]) == (200, "text/plain; charset=utf-8")
     found = read_properties(got.text)

@@ -18,11 +18,13 @@ from treaty.core.messages.groups import (
     GroupSettings,
     RemoveSubject,
 )
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import Subject
 from treaty.core.policy import LEVELS, word_of
 from treaty.core.refusals import Refusal
 from treaty.core.registry import CallOptions
-from treaty.core.requests import GetVersion, Register, Request
 from treaty.core.schema import Draft
 
 OFTEN: Mapping[str, int] = {

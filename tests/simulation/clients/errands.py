@@ -8,29 +8,15 @@ from tests.simulation.group_workload import ERRANDS as OF_GROUPS
 from tests.simulation.import_workload import ERRANDS as OF_IMPORTS
 from tests.simulation.label_workload import ERRANDS as OF_LABELS
 from tests.simulation.texts import OUTER
-from treaty.core.answers import Config
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.contexts import DeleteContext, MakeContext
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.registration import Derive, Register, SubjectCreation
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Config, DeleteConfig, GetConfig, GetMode, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, GetVersion, Lookup
 from treaty.core.names import Subject
 from treaty.core.policy import LEVELS
-from treaty.core.requests import (
-    Check,
-    DeleteConfig,
-    DeleteContext,
-    DeleteSubject,
-    DeleteVersion,
-    Derive,
-    GetConfig,
-    GetMode,
-    GetVersion,
-    ListVersions,
-    Lookup,
-    MakeContext,
-    Register,
-    Request,
-    Scope,
-    SetConfig,
-    SetMode,
-    SubjectCreation,
-)
 from treaty.core.schema import Draft, Metadata, Reference
 
 Errand = Callable[[Asker], list[Request[Any]]]

@@ -6,8 +6,10 @@ from typing import Any
 from treaty.api.auth.authorization import AuthorizedRegistry
 from treaty.api.request_scope import RequestCaller, set_caller
 from treaty.api.response_cache import CacheableRequest, ResponseCache
+from treaty.core.messages.request import LATEST, Request
+from treaty.core.messages.schemas import GetGuid, GetSchema
+from treaty.core.messages.versions import GetVersion
 from treaty.core.registry import CallOptions, Reply
-from treaty.core.requests import LATEST, GetGuid, GetSchema, GetVersion, Request
 from treaty.node.node import Node
 
 MEMO_BYTES = 20_000

@@ -12,18 +12,32 @@ from tests.simulation.asker import Asker
 from tests.simulation.clients.callers import Caller
 from tests.simulation.label_workload import LABELS
 from tests.simulation.texts import AVRO, OUTER, TOY
-from treaty.core import requests as q
 from treaty.core.access.api_key_rules import rule_of_key, super_rule
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
-from treaty.core.answers import Config
 from treaty.core.messages import groups as g
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.messages.api_keys import ApiKeyFound, KeyAction
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
 from treaty.core.messages.names import GetNamedVersion
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, ReferencedBy, UsesOf
+from treaty.core.messages.settings import (
+    Config,
+    DeleteConfig,
+    GetConfig,
+    GetMode,
+    ListSettings,
+    Scope,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.messages.versions import DeleteVersion, GetVersion, Lookup
 from treaty.core.names import Subject
 from treaty.core.registry import CallOptions
-from treaty.core.requests import Request
 from treaty.core.schema import Draft, Reference
 
 EVERY, ONE = 12, 5
@@ -143,30 +157,30 @@ def _alias(one: Curious) -> Request[Any]:
     """Set or clear the alias, or another member of its config."""
     target = one.chance.choice([SECRET, SECRET, OPEN, None, USER])
     change = Config(level="FULL") if one.often(0.2) else Config(alias="" if target is None else target.name)
-    return q.DeleteConfig(q.Scope(*NICK)) if one.often(0.15) else q.SetConfig(q.Scope(*NICK), change)
+    return DeleteConfig(Scope(*NICK)) if one.often(0.15) else SetConfig(Scope(*NICK), change)
 
 
 def _register(one: Curious) -> Request[Any]:
     family = one.named()
-    return q.Register(family, one.draft(family), names=(("schemaver", one.label()),) if one.often(0.5) else ())
+    return Register(family, one.draft(family), names=(("schemaver", one.label()),) if one.often(0.5) else ())
 
 
 def _look_up(one: Curious) -> Request[Any]:
     family = one.named()
     asked: list[Request[Any]] = [
-        q.Lookup(family, one.draft(family), None, one.often(0.3)),
+        Lookup(family, one.draft(family), None, one.often(0.3)),
         g.FindSameSchema(".", one.draft(family)),
         g.FindSameVersion(family, one.draft(family)),
-        q.Check(family, one.draft(family)),
+        Check(family, one.draft(family)),
     ]
     return one.chance.choice(asked)
 
 
 def _outcome(one: Curious) -> Request[Any]:
     if not one.sent:
-        return q.GetOutcome("none", "")
+        return GetOutcome("none", "")
     _, command_id, sender = one.chance.choice(one.sent)
-    return q.GetOutcome(command_id, sender.principal)
+    return GetOutcome(command_id, sender.principal)
 
 
 Made = Callable[[Curious], Request[Any]]
@@ -176,35 +190,35 @@ COMMANDS: Sequence[tuple[float, Made]] = (
     (1, lambda one: s.DeletePublished(one.family(), one.label())),
     (1, lambda _: s.DeletePublished(USED, "1-0-0")),
     (2, lambda one: s.PutDraft(one.family(), 1, "{}", one.often(0.7))),
-    (1, lambda one: q.DeleteVersion(one.named(), one.chance.choice([1, 2, -1]), permanent=one.often(0.4))),
+    (1, lambda one: DeleteVersion(one.named(), one.chance.choice([1, 2, -1]), permanent=one.often(0.4))),
     (0.5, lambda one: g.RemoveSubject(one.named())),
-    (0.5, lambda one: q.SetConfig(q.Scope(*one.family()), Config(level="FULL"))),
+    (0.5, lambda one: SetConfig(Scope(*one.family()), Config(level="FULL"))),
     (2, _alias),
-    (0.3, lambda one: q.SetMode(q.Scope(*one.family()), one.chance.choice([None, None, "READONLY"]))),
+    (0.3, lambda one: SetMode(Scope(*one.family()), one.chance.choice([None, None, "READONLY"]))),
     (0.5, lambda one: g.ChangeSubject(one.family(), label_policy=one.chance.choice(["warn", "refuse"]))),
 )
 QUERIES: Sequence[tuple[float, Made]] = (
     (3, lambda one: s.ListPublished("p" if one.often(0.5) else "")),
     (2, lambda one: s.GetPublished(one.named(), one.label())),
     (1, lambda one: s.GetDraft(one.family(), 1)),
-    (3, lambda one: q.ListSubjects(visible="all" if one.often(0.3) else "live")),
-    (2, lambda one: q.ListSchemas(latest=one.often(0.3), aliases=one.often(0.5))),
-    (1, lambda one: q.ListVersions(one.named(), "all")),
-    (1, lambda one: q.GetVersion(one.named(), one.chance.choice([1, 2, -1]))),
-    (3, lambda one: q.GetSchema(one.id(), one.named() if one.often(0.3) else None, max_id=one.often(0.5))),
-    (2, lambda one: q.GetGuid(one.guid())),
-    (1, lambda one: q.GetGuidIds(one.guid())),
-    (2, lambda one: q.UsesOf(one.id(), visible="all")),
-    (1, lambda one: q.ReferencedBy(one.named(), 1)),
+    (3, lambda one: ListSubjects(visible="all" if one.often(0.3) else "live")),
+    (2, lambda one: ListSchemas(latest=one.often(0.3), aliases=one.often(0.5))),
+    (1, lambda one: ListVersions(one.named(), "all")),
+    (1, lambda one: GetVersion(one.named(), one.chance.choice([1, 2, -1]))),
+    (3, lambda one: GetSchema(one.id(), one.named() if one.often(0.3) else None, max_id=one.often(0.5))),
+    (2, lambda one: GetGuid(one.guid())),
+    (1, lambda one: GetGuidIds(one.guid())),
+    (2, lambda one: UsesOf(one.id(), visible="all")),
+    (1, lambda one: ReferencedBy(one.named(), 1)),
     (4, _look_up),
     (1, lambda one: GetNamedVersion(one.family(), one.label())),
     (1, lambda one: g.GetSubject(one.named())),
     (1, lambda one: g.GetHistory(one.named())),
     (1, lambda one: x.ExportSubjects(Subject("*", ""))),
     (1, lambda one: x.ExportVersions(Subject("*", ""))),
-    (1, lambda one: q.ListSettings()),
-    (1, lambda one: q.GetConfig(q.Scope(*one.named()), resolve=one.often(0.5))),
-    (1, lambda one: q.GetMode(q.Scope(*one.family()), resolve=one.often(0.5))),
+    (1, lambda one: ListSettings()),
+    (1, lambda one: GetConfig(Scope(*one.named()), resolve=one.often(0.5))),
+    (1, lambda one: GetMode(Scope(*one.family()), resolve=one.often(0.5))),
     (1, _outcome),
 )
 WRITING = 0.35

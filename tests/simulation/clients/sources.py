@@ -12,8 +12,8 @@ from tests.simulation.clients.callers import Caller
 from tests.simulation.clients.private import private_clients
 from tests.simulation.metastore_workload import SourceAsker
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
+from treaty.core.messages.request import Request
 from treaty.core.registry import CallOptions
-from treaty.core.requests import Request
 
 EVERY = 6
 WORKLOADS = {2: planning_workload, 4: runner_workload}

@@ -9,7 +9,6 @@ from tests.simulation.judging.model.events import Answered
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.resources import may, may_whole
 from tests.simulation.judging.model.seeing import hidden_from, seen
-from treaty.core.answers import Contexts
 from treaty.core.messages.associations import (
     Associate,
     AssociationChange,
@@ -17,10 +16,12 @@ from treaty.core.messages.associations import (
     ChangeAssociations,
     ResourceChange,
 )
+from treaty.core.messages.contexts import Contexts
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
 from treaty.core.names import subject_of
 from treaty.core.refusals import Forbidden, Referenced, Refusal
 from treaty.core.registry import CallOptions
-from treaty.core.requests import Register, Request
 
 
 def signed(request: Request[Any], call: CallOptions) -> Request[Any]:

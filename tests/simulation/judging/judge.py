@@ -17,10 +17,13 @@ from tests.simulation.judging.model.past import Past
 from treaty.core import limits
 from treaty.core.messages.metastore import ListDropped, UndropSource
 from treaty.core.messages.names import GetPin
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.request import Request
 from treaty.core.messages.scripts import PreviewScript, RunScript
+from treaty.core.messages.settings import Scope
+from treaty.core.messages.versions import GetVersion
 from treaty.core.refusals import Forbidden, Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import CallOptions, Reply
-from treaty.core.requests import GetOutcome, GetVersion, Request, Scope
 from treaty.core.state.commit import Append, Commit, Position
 from treaty.core.state.log_origin import explain_unfinished_restore
 

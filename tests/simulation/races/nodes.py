@@ -15,8 +15,8 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.texts import Truth
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Refusal
-from treaty.core.requests import Request
 from treaty.core.state.commit import START, Commit, Position, make_append
 from treaty.core.state.rows import EncodedRow, Row, decode_row, encode_row
 from treaty.core.state.tables import DictTables

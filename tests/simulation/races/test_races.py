@@ -10,14 +10,15 @@ from tests.simulation.judging.model.metastore.dropping import closure, digest_of
 from tests.simulation.judging.model.metastore.state import planning, sources, types
 from tests.simulation.judging.model.past import Past
 from tests.simulation.races.nodes import SmallLog, SmallNode, play, run_alone
-from treaty.core import requests as q
 from treaty.core.invariants import find_violations
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as w
 from treaty.core.messages import scripts as t
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
-from treaty.core.requests import Request
 from treaty.core.schema import Draft
 from treaty.core.sources import QueryPlan, SchemaPin, SourceColumn, SourcePart, SourceRead
 from treaty.core.state.tables import DictTables
@@ -75,7 +76,7 @@ def cascade(past: Past, key: str) -> m.DropSource:
 
 
 BEGIN: tuple[Callable[[Past], Request[Any]], ...] = (
-    lambda _: q.Register(S, Draft('["a"]', "TOY")),
+    lambda _: Register(S, Draft('["a"]', "TOY")),
     lambda _: m.CreateType("Point", "INT"),
     lambda past: m.CreateSource(defined("a", value=bound(past), bad_rows=True)),
     lambda _: m.CreateSource(defined("x", connector="delta")),
@@ -192,12 +193,12 @@ RACES: Mapping[str, Race] = {
     ),
     "drop type against type": Race(lambda _: [m.DropType("point")], lambda _: [m.CreateType("Line", "ARRAY<point>")]),
     "permanent delete against a pin": Race(
-        lambda _: [m.DropSource("a"), q.DeleteSubject(S), q.DeleteSubject(S, permanent=True)],
+        lambda _: [m.DropSource("a"), DeleteSubject(S), DeleteSubject(S, permanent=True)],
         lambda past: [m.CreateSource(defined("d", value=bound(past)))],
         (1, 1),
     ),
     "permanent delete against undrop": Race(
-        lambda _: [q.DeleteSubject(S), q.DeleteSubject(S, permanent=True)],
+        lambda _: [DeleteSubject(S), DeleteSubject(S, permanent=True)],
         lambda _: [m.DropSource("a"), m.UndropSource("a")],
         (1, 2),
     ),
@@ -230,7 +231,7 @@ RACES: Mapping[str, Race] = {
         lambda _: [script(m.CreateSource(defined("D")), m.CreateSource(defined("e", columns=(SourceColumn("p", "Point"),))))],
     ),
     "script that asserts against a deletion": Race(
-        lambda _: [script(m.CreateType("Line", "INT"), t.SchemaAssertion(str(S)))], lambda _: [q.DeleteSubject(S)], (0, 1)
+        lambda _: [script(m.CreateType("Line", "INT"), t.SchemaAssertion(str(S)))], lambda _: [DeleteSubject(S)], (0, 1)
     ),
     "request of a plan against create": Race(
         lambda _: [w.RequestPlan("d", "CREATE STREAM d AS SELECT 1")], lambda _: [m.CreateSource(defined("D"))], (0, 1)

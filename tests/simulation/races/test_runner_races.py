@@ -11,8 +11,8 @@ from tests.simulation.races.test_races import Race, cascade, defined, made, read
 from treaty.core.invariants import find_violations
 from treaty.core.messages import metastore as m
 from treaty.core.messages import runners as r
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Refusal
-from treaty.core.requests import Request
 
 
 def epoch(past: Past, name: str) -> int:

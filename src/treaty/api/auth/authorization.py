@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar, cast
 
 from treaty.api.request_scope import RequestCaller, caller
-from treaty.core import answers as a
-from treaty.core import requests as q
 from treaty.core.access.rights import Access
 from treaty.core.decide import alias_candidate
+from treaty.core.messages.contexts import Contexts, ListContexts
+from treaty.core.messages.listings import ListSubjects
 from treaty.core.messages.metastore import (
     DEFINITION_COMMANDS,
     GetDestination,
@@ -18,14 +18,16 @@ from treaty.core.messages.metastore import (
     TypeDropped,
     TypeStored,
 )
+from treaty.core.messages.outcomes import CommandOutcome, GetOutcome
 from treaty.core.messages.plans import RequestPlan
+from treaty.core.messages.request import Request
 from treaty.core.messages.scripts import RunScript, ScriptDone
+from treaty.core.messages.settings import GetConfig, Scope
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
 from treaty.core.outcomes import read_outcome
 from treaty.core.refusals import Forbidden, NotFound, NotPermitted, Reason, Referenced, Unauthenticated
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
-from treaty.core.requests import Request
 from treaty.core.state.metastore.keys import key_of_name
 
 A = TypeVar("A")
@@ -111,9 +113,9 @@ class AuthorizedRegistry:
             raise type(refusal)(replace(refusal.reason, old="")) from None
         if call.access is None or call.access.sees_all:
             return reply
-        if isinstance(request, q.ListContexts):
+        if isinstance(request, ListContexts):
             return Reply(await self._contexts(reply.answer, call), reply.token)
-        if isinstance(request, q.GetOutcome):
+        if isinstance(request, GetOutcome):
             return Reply(_hide_members(reply.answer, call.access), reply.token)
         return reply
 
@@ -131,21 +133,21 @@ class AuthorizedRegistry:
                 raise
             try:
                 eventually = CallOptions("eventual", timeout=call.timeout)
-                config = await self.registry.ask(q.GetConfig(q.Scope(*named)), eventually)
+                config = await self.registry.ask(GetConfig(Scope(*named)), eventually)
             except NotFound:
                 config = None
             if config is None or not config.answer.config.alias:
                 raise
 
-    async def _contexts(self, contexts: a.Contexts, call: CallOptions) -> a.Contexts:
+    async def _contexts(self, contexts: Contexts, call: CallOptions) -> Contexts:
         """Filter contexts: those with a readable subject, the default one, and those that the caller may read entirely."""
-        listed = await self.registry.ask(q.ListSubjects(visible="all"), replace(call, consistency="eventual"))
+        listed = await self.registry.ask(ListSubjects(visible="all"), replace(call, consistency="eventual"))
         readable: set[str] = set()
         for start in range(0, len(listed.answer.names), NAMES_AT_ONCE):
             readable |= _contexts_of(listed.answer.names[start : start + NAMES_AT_ONCE])
             await asyncio.sleep(0)
         access = cast("Access", call.access)
-        return a.Contexts(
+        return Contexts(
             tuple(name for name in contexts.names if name == "." or name in readable or access.may_whole("read", name))
         )
 
@@ -199,7 +201,7 @@ def _source_names(answer: Any) -> list[str]:
             return []
 
 
-def _hide_members(outcome: a.CommandOutcome, access: Access) -> a.CommandOutcome:
+def _hide_members(outcome: CommandOutcome, access: Access) -> CommandOutcome:
     """Return the outcome of a command; its answer only if the caller may read the subject, or the sources."""
     subject = dict(outcome.members).get("subject")
     if subject is not None and access.may("read", subject_of(subject)):

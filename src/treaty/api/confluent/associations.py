@@ -6,7 +6,6 @@ from treaty.api.confluent.exchange import ConfluentExchange, MultiStatus, NoCont
 from treaty.api.confluent.parameters import PAGE, POSTED, SUBJECT
 from treaty.api.confluent.query import PathNotFoundError
 from treaty.api.dialects.description import ApiAnswer, ApiOperation, ApiParameter, Table, flag
-from treaty.core.answers import TOPIC
 from treaty.core.handlers.association_queries import invalid_association
 from treaty.core.limits import ASSOCIATIONS_LISTED
 from treaty.core.messages import associations as t
@@ -48,7 +47,7 @@ async def _list_associations(x: ConfluentExchange, of: t.OfSubject | t.OfName | 
         raise PathNotFoundError(f"{lifecycle[:100]!r} is not STRONG or WEAK")
     request = t.ListAssociations(
         of,
-        x.query.get("resourceType") or TOPIC,
+        x.query.get("resourceType") or t.TOPIC,
         tuple(kind for kind in x.query.all("associationType") if kind),
         lifecycle,
         x.query.offset(),
@@ -91,7 +90,7 @@ async def _associate(x: ConfluentExchange, request: t.Associate) -> ResourceBody
 async def delete(x: ConfluentExchange) -> object:
     """Deletes associations of a resource; `cascadeLifecycle=true` hard-deletes the subjects of strong ones. Answers 204 without a body."""
     kinds = tuple(kind for kind in x.query.all("associationType") if kind)
-    type_ = x.query.get("resourceType") or TOPIC
+    type_ = x.query.get("resourceType") or t.TOPIC
     flags = x.query.flag("cascadeLifecycle"), x.query.flag("dryRun")
     await x.registry.ask(t.Dissociate(x.values[0], type_, kinds, *flags))
     return NoContent()

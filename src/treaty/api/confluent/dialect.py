@@ -14,8 +14,8 @@ from treaty.api.confluent.routes import ROUTES
 from treaty.api.dialects.dialect import ErrorPage, HttpDialect, RequestHead, refuse_other_than_json
 from treaty.api.errors import NOT_ACCEPTABLE, HttpError, print_failure
 from treaty.api.request_scope import cache_permit_of
+from treaty.core.messages.request import Request
 from treaty.core.registry import FRESH
-from treaty.core.requests import Request
 from treaty.wire.confluent.errors import INCOMPATIBLE
 from treaty.wire.confluent.headers import ALWAYS, DETAILS, POSITION, V1, negotiate, wants_page
 

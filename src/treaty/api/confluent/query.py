@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl
 
 from treaty.api.errors import HttpError
 from treaty.core.limits import COUNTER
+from treaty.core.messages.request import LATEST, Visible
 from treaty.core.names import DEFAULT_CONTEXT, Subject, context_of, subject_of
 from treaty.core.refusals import Invalid, InvalidVersion
-from treaty.core.requests import LATEST, Visible
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 

@@ -22,8 +22,8 @@ from treaty.api.confluent.parameters import (
 from treaty.api.confluent.query import integer
 from treaty.api.confluent.views import apply_view, formats, qualify_references
 from treaty.api.dialects.description import ApiAnswer, ApiOperation, ApiParameter, Table, flag
-from treaty.core import requests as q
-from treaty.core.answers import Versions
+from treaty.core.messages.listings import ListSchemas, Versions
+from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, UsesOf
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.wire.confluent.listings import PlaceBody, UseBody
@@ -45,7 +45,7 @@ async def list_schemas(x: ConfluentExchange) -> object:
     subjects with such an association, or without one, and add the associations.
     """
     after = x.query.get("after")
-    request = q.ListSchemas(
+    request = ListSchemas(
         prefix=subject_of(x.query.get("subjectPrefix") or ""),
         visible=x.query.visible(),
         latest=x.query.flag("latestOnly"),
@@ -78,7 +78,7 @@ async def get_schema(x: ConfluentExchange) -> object:
     `subject` selects the context, `fetchMaxId` adds the highest id of the context, and `findTags` lists the parts of the schema with
     one of these tags (`*`: any).
     """
-    request = q.GetSchema(integer(x.values[0]), x.query.subject(), x.query.flag("fetchMaxId"), x.query.tags())
+    request = GetSchema(integer(x.values[0]), x.query.subject(), x.query.flag("fetchMaxId"), x.query.tags())
     schema = await apply_view(x, await x.registry.ask(request))
     x.hot = True
     return qualify_references(x, schema_body(schema, details=x.details), schema.context)
@@ -86,7 +86,7 @@ async def get_schema(x: ConfluentExchange) -> object:
 
 async def get_schema_text(x: ConfluentExchange) -> object:
     """The text of a schema by id, without JSON around it."""
-    schema = await apply_view(x, await x.registry.ask(q.GetSchema(integer(x.values[0]), x.query.subject())))
+    schema = await apply_view(x, await x.registry.ask(GetSchema(integer(x.values[0]), x.query.subject())))
     x.hot = True
     return PlainText(schema.text)
 
@@ -94,21 +94,21 @@ async def get_schema_text(x: ConfluentExchange) -> object:
 async def subjects_of(x: ConfluentExchange) -> object:
     """Subjects that use a schema, paged."""
     page = x.query.page()
-    schema_uses = await x.registry.ask(q.UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
+    schema_uses = await x.registry.ask(UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
     return list(dict.fromkeys(subject for subject, _ in schema_uses.uses))[page]
 
 
 async def versions_of(x: ConfluentExchange) -> object:
     """Subjects and numbers of the versions that are this schema, paged."""
     page = x.query.page()
-    schema_uses = await x.registry.ask(q.UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
+    schema_uses = await x.registry.ask(UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
     return [UseBody(subject, number) for subject, number in schema_uses.uses[page]]
 
 
 async def get_guid(x: ConfluentExchange) -> object:
     """A schema by guid, with or without dashes; without subject and version, because a guid belongs to no context."""
-    x.registry.question = q.GetGuid(x.values[0])
-    schema = await apply_view(x, await x.registry.ask(q.GetGuid(_guid(x.values[0]))))
+    x.registry.question = GetGuid(x.values[0])
+    schema = await apply_view(x, await x.registry.ask(GetGuid(_guid(x.values[0]))))
     body = schema_body(schema, details=x.details)
     body.subject = body.version = None
     x.hot = True
@@ -117,9 +117,9 @@ async def get_guid(x: ConfluentExchange) -> object:
 
 async def get_guid_ids(x: ConfluentExchange) -> object:
     """Contexts and ids that a guid has; an empty list if it is unknown."""
-    x.registry.question = q.GetGuidIds(x.values[0])
+    x.registry.question = GetGuidIds(x.values[0])
     try:
-        guid_ids = await x.registry.ask(q.GetGuidIds(_guid(x.values[0])))
+        guid_ids = await x.registry.ask(GetGuidIds(_guid(x.values[0])))
     except SchemaNotFound:
         return []
     return [PlaceBody(context, schema_id) for context, schema_id in guid_ids.ids]

@@ -3,7 +3,8 @@
 from treaty.api.confluent.exchange import ConfluentExchange, NoContent, SeeOther
 from treaty.api.confluent.parameters import PAGE
 from treaty.api.dialects.description import ApiAnswer, ApiOperation, ApiParameter, Schema, Table
-from treaty.core import requests as q
+from treaty.core.messages.contexts import DeleteContext, ListContexts, MakeContext
+from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.names import context_of
 from treaty.distribution import VERSION
 from treaty.wire.confluent.headers import wants_page
@@ -39,19 +40,19 @@ async def deployment(_x: ConfluentExchange) -> object:
 async def list_contexts(x: ConfluentExchange) -> object:
     """Names of contexts, the default one first, paged."""
     page = x.query.page()
-    return (await x.registry.ask(q.ListContexts(x.query.get("contextPrefix") or ""))).names[page]
+    return (await x.registry.ask(ListContexts(x.query.get("contextPrefix") or ""))).names[page]
 
 
 async def make_context(x: ConfluentExchange) -> object:
     """Creates an empty context, in which no id up to `highestId` is assigned; needs the mode IMPORT."""
     body = await x.body(ContextBody)
-    context = await x.registry.ask(q.MakeContext(context_of(x.values[0]), body.highest_id))
+    context = await x.registry.ask(MakeContext(context_of(x.values[0]), body.highest_id))
     return ContextBody(context.name, context.highest_id)
 
 
 async def delete_context(x: ConfluentExchange) -> object:
     """Deletes an empty context; answers 204 without a body."""
-    await x.registry.ask(q.DeleteContext(context_of(x.values[0])))
+    await x.registry.ask(DeleteContext(context_of(x.values[0])))
     return NoContent()
 
 
@@ -60,7 +61,7 @@ async def outcome(x: ConfluentExchange) -> object:
 
     Administrators name the principal of the command with `principal`.
     """
-    stored = await x.registry.ask(q.GetOutcome(x.values[0], x.query.get("principal")))
+    stored = await x.registry.ask(GetOutcome(x.values[0], x.query.get("principal")))
     return OutcomeBody(stored.command_id, stored.sequence, stored.result, dict(stored.members))
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from treaty.api.confluent.exchange import ConfluentExchange
 from treaty.api.confluent.parameters import PAGE, PREFIX, RESOLVED
 from treaty.api.dialects.description import ApiAnswer, ApiOperation, ApiParameter, Endpoint, Table, flag
-from treaty.core import requests as q
 from treaty.core.limits import SETTINGS_PAGE
+from treaty.core.messages.settings import DeleteConfig, DeleteMode, GetConfig, GetMode, ListSettings, Scope, SetMode
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import InvalidSetting
 from treaty.wire.confluent.settings import (
@@ -20,7 +20,7 @@ from treaty.wire.confluent.settings import (
 )
 
 
-def _scope(x: ConfluentExchange) -> q.Scope:
+def _scope(x: ConfluentExchange) -> Scope:
     return scope_of(x.values[0] if x.values else None)
 
 
@@ -30,7 +30,7 @@ async def get_config(x: ConfluentExchange) -> object:
     A policy without a level name is answered as the nearest stricter level; with `Treaty-Details: true` the member `treaty`
     contains the policy itself.
     """
-    stored = await x.registry.ask(q.GetConfig(_scope(x), x.query.flag("defaultToGlobal")))
+    stored = await x.registry.ask(GetConfig(_scope(x), x.query.flag("defaultToGlobal")))
     return config_body(stored.config, details=x.details)
 
 
@@ -46,19 +46,19 @@ async def put_config(x: ConfluentExchange) -> object:
 
 async def delete_config(x: ConfluentExchange) -> object:
     """Removes the config of a scope; answers the removed config."""
-    return config_body((await x.registry.ask(q.DeleteConfig(_scope(x)))).config, details=x.details)
+    return config_body((await x.registry.ask(DeleteConfig(_scope(x)))).config, details=x.details)
 
 
 async def get_mode(x: ConfluentExchange) -> object:
     """The mode of a scope; with `defaultToGlobal=true` the inherited one if it has none."""
-    stored = await x.registry.ask(q.GetMode(_scope(x), x.query.flag("defaultToGlobal")))
+    stored = await x.registry.ask(GetMode(_scope(x), x.query.flag("defaultToGlobal")))
     return ModeBody(stored.mode)
 
 
 async def put_mode(x: ConfluentExchange) -> object:
     """Sets the mode of a scope, or removes it with null; answers the request's mode."""
     body = await x.body(ModeBody)
-    request = q.SetMode(_scope(x), body.mode.upper() if isinstance(body.mode, str) else None, x.query.flag("force"))
+    request = SetMode(_scope(x), body.mode.upper() if isinstance(body.mode, str) else None, x.query.flag("force"))
     x.registry.question = request
     if not isinstance(body.mode, str) and body.mode is not None:
         raise InvalidSetting.of("MODE", "the body names no mode", path="/mode", allowed="a mode, or null")
@@ -68,7 +68,7 @@ async def put_mode(x: ConfluentExchange) -> object:
 
 async def delete_mode(x: ConfluentExchange) -> object:
     """Removes the mode of a scope (`recursive=true`: of its subjects too); answers the removed mode."""
-    return ModeBody((await x.registry.ask(q.DeleteMode(_scope(x), x.query.flag("recursive")))).mode)
+    return ModeBody((await x.registry.ask(DeleteMode(_scope(x), x.query.flag("recursive")))).mode)
 
 
 async def list_settings(x: ConfluentExchange) -> object:
@@ -77,11 +77,11 @@ async def list_settings(x: ConfluentExchange) -> object:
     Contexts come with the highest id assigned in them. The next page begins after `afterContext` and `afterSubject`.
     """
     prefix, context = x.query.get("subjectPrefix"), x.query.get("afterContext")
-    request = q.ListSettings(
+    request = ListSettings(
         prefix=Subject(EVERYWHERE, "") if prefix is None else subject_of(prefix),
         offset=x.query.offset(),
         limit=x.query.limit(SETTINGS_PAGE),
-        after=None if context is None else q.Scope(context, x.query.get("afterSubject")),
+        after=None if context is None else Scope(context, x.query.get("afterSubject")),
     )
     return [setting_body(setting) for setting in (await x.registry.ask(request)).settings]
 

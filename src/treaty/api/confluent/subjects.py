@@ -26,8 +26,12 @@ from treaty.api.confluent.parameters import (
 from treaty.api.confluent.query import version_of
 from treaty.api.confluent.views import apply_view, as_posted, qualify_references, try_view
 from treaty.api.dialects.description import ApiAnswer, ApiOperation, ApiParameter, Table, flag
-from treaty.core import requests as q
-from treaty.core.answers import CompatibilityResult, VersionFound
+from treaty.core.messages.compatibility import Check, CompatibilityResult
+from treaty.core.messages.listings import ListSubjects, ListVersions
+from treaty.core.messages.registration import ForceReason
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.schemas import ReferencedBy
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, FindVersion, GetVersion, Lookup, VersionFound
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import InvalidSchema, SchemaNotFound
 from treaty.core.schema import Pairs
@@ -40,7 +44,7 @@ async def list_subjects(x: ConfluentExchange) -> object:
     prefix = x.query.get("subjectPrefix", "subject")
     start = Subject(EVERYWHERE, "") if prefix is None else subject_of(prefix)
     offset, limit = x.query.offset(), x.query.limit()
-    return (await x.registry.ask(q.ListSubjects(start, x.query.visible(), offset, limit, x.query.get("after")))).names
+    return (await x.registry.ask(ListSubjects(start, x.query.visible(), offset, limit, x.query.get("after")))).names
 
 
 async def lookup(x: ConfluentExchange) -> object:
@@ -48,7 +52,7 @@ async def lookup(x: ConfluentExchange) -> object:
     draft = draft_of(await x.body(DraftBody))
     deleted = x.query.flag("deleted")
     return await _version_body(
-        x, await x.registry.ask(q.Lookup(x.subject, draft, x.query.flag("normalize") or None, deleted))
+        x, await x.registry.ask(Lookup(x.subject, draft, x.query.flag("normalize") or None, deleted))
     )
 
 
@@ -57,12 +61,12 @@ async def find(x: ConfluentExchange) -> object:
     members = tuple(zip(x.query.all("key"), x.query.all("value"), strict=False))
     deleted = x.query.flag("deleted")
     try:
-        return await _version_body(x, await x.registry.ask(q.FindVersion(x.subject, tuple(sorted(members)), deleted)))
+        return await _version_body(x, await x.registry.ask(FindVersion(x.subject, tuple(sorted(members)), deleted)))
     except SchemaNotFound:
         again = _decoded_again(members)
         if again == tuple(sorted(members)):
             raise
-        return await _version_body(x, await x.registry.ask(q.FindVersion(x.subject, again, deleted)))
+        return await _version_body(x, await x.registry.ask(FindVersion(x.subject, again, deleted)))
 
 
 def _decoded_again(members: Pairs) -> Pairs:
@@ -71,14 +75,14 @@ def _decoded_again(members: Pairs) -> Pairs:
 
 async def delete_subject(x: ConfluentExchange) -> object:
     """Soft-deletes all versions, or with `permanent=true` removes soft-deleted ones for good; answers their numbers."""
-    return (await x.registry.ask(q.DeleteSubject(x.subject, x.query.flag("permanent"), x.query.flag("force")))).numbers
+    return (await x.registry.ask(DeleteSubject(x.subject, x.query.flag("permanent"), x.query.flag("force")))).numbers
 
 
 async def list_versions(x: ConfluentExchange) -> object:
     """Version numbers, ascending and paged; `deletedAsNegative` lists soft-deleted ones as numbers below zero."""
     page, negative = x.query.page(), x.query.flag("deletedAsNegative")
     visible = x.query.visible()
-    versions = await x.registry.ask(q.ListVersions(x.subject, "all" if negative and visible == "live" else visible))
+    versions = await x.registry.ask(ListVersions(x.subject, "all" if negative and visible == "live" else visible))
     hidden = frozenset(versions.deleted) if negative else frozenset()
     return [-number if number in hidden else number for number in versions.numbers][page]
 
@@ -86,7 +90,7 @@ async def list_versions(x: ConfluentExchange) -> object:
 async def register(x: ConfluentExchange) -> object:
     """Registers a schema (idempotent); answers its version, id and guid. `force=true` skips the policy, and the version records that."""
     body = await x.body(DraftBody)
-    force = q.ForceReason(x.registry.call.principal, "force=true") if x.query.flag("force") else None
+    force = ForceReason(x.registry.call.principal, "force=true") if x.query.flag("force") else None
     normalize, exact = x.query.flag("normalize") or None, x.query.itself()
     request = register_of(x.subject, body, normalize=normalize, force=force, exact=exact)
     registered = await x.registry.ask(request)
@@ -109,16 +113,16 @@ async def get_version(x: ConfluentExchange) -> object:
     """
     number = version_of(x.values[1], x.subject)
     deleted, exact = x.query.flag("deleted"), x.query.itself()
-    version = await x.registry.ask(q.GetVersion(x.subject, number, deleted, x.query.tags(), exact))
-    x.hot = number != q.LATEST
+    version = await x.registry.ask(GetVersion(x.subject, number, deleted, x.query.tags(), exact))
+    x.hot = number != LATEST
     return await _version_body(x, version)
 
 
 async def get_text(x: ConfluentExchange) -> object:
     """The text of one version, without JSON around it."""
     number = version_of(x.values[1], x.subject)
-    version = await apply_view(x, await x.registry.ask(q.GetVersion(x.subject, number, x.query.flag("deleted"))))
-    x.hot = number != q.LATEST
+    version = await apply_view(x, await x.registry.ask(GetVersion(x.subject, number, x.query.flag("deleted"))))
+    x.hot = number != LATEST
     return PlainText(version.text)
 
 
@@ -126,7 +130,7 @@ async def referenced_by(x: ConfluentExchange) -> object:
     """Ids of schemas that refer to this version, ascending and paged."""
     page = x.query.page()
     referring = await x.registry.ask(
-        q.ReferencedBy(x.subject, version_of(x.values[1], x.subject), x.query.flag("deleted"))
+        ReferencedBy(x.subject, version_of(x.values[1], x.subject), x.query.flag("deleted"))
     )
     return referring.ids[page]
 
@@ -134,7 +138,7 @@ async def referenced_by(x: ConfluentExchange) -> object:
 async def delete_version(x: ConfluentExchange) -> object:
     """Soft-deletes a version, or with `permanent=true` removes a soft-deleted one for good; answers its number."""
     number = version_of(x.values[1], x.subject)
-    request = q.DeleteVersion(x.subject, number, x.query.flag("permanent"), x.query.itself(), x.query.flag("force"))
+    request = DeleteVersion(x.subject, number, x.query.flag("permanent"), x.query.itself(), x.query.flag("force"))
     return (await x.registry.ask(request)).numbers[0]
 
 
@@ -147,7 +151,7 @@ async def check(x: ConfluentExchange) -> object:
     draft = draft_of(await x.body(DraftBody))
     verbose = x.query.flag("verbose")
     try:
-        checked = await x.registry.ask(q.Check(x.subject, draft, version, x.query.flag("normalize") or None))
+        checked = await x.registry.ask(Check(x.subject, draft, version, x.query.flag("normalize") or None))
     except InvalidSchema as invalid:
         if not verbose or x.details:
             raise

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from treaty.api.confluent.exchange import ConfluentExchange
-from treaty.core.answers import SchemaFound, VersionFound
+from treaty.core.messages.schemas import SchemaFound
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.formats.format import InvalidSchemaError

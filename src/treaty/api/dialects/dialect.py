@@ -14,10 +14,10 @@ from treaty.api.dialects.description import ApiOperation
 from treaty.api.dialects.router import RouteTable, decode_path, first_members
 from treaty.api.errors import HttpError, add_challenges, as_known, failure_headers
 from treaty.api.request_scope import ROUTE, answer_size, ask_registry
-from treaty.core.answers import DeletedVersions, VersionFound
+from treaty.core.messages.request import Request
 from treaty.core.messages.schemaver import PublishedDeleted
+from treaty.core.messages.versions import DeletedVersions, VersionFound
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
-from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
 from treaty.node.large_work import run_by_size
 from treaty.wire.confluent.headers import ALWAYS, WARNING, call_of, print_warning, readable

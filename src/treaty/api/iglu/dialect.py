@@ -9,8 +9,8 @@ from treaty.api.dialects.dialect import ErrorPage, HttpDialect, RequestHead
 from treaty.api.errors import HttpError
 from treaty.api.iglu.exchange import JSON_MEDIA, IgluAnswer, IgluExchange, ValidateCall
 from treaty.api.iglu.routes import ROUTES
+from treaty.core.messages.request import Request
 from treaty.core.refusals import RegistryError
-from treaty.core.requests import Request
 from treaty.wire.confluent.headers import ALWAYS, POSITION
 from treaty.wire.iglu.api_keys import PATH, read_api_key
 from treaty.wire.iglu.documents import IgluBodyError, IgluSettings

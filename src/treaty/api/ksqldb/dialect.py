@@ -11,7 +11,7 @@ from treaty.api.ksqldb.bodies import DELIMITED_MEDIA, JSON_MEDIA, KSQL_MEDIA
 from treaty.api.ksqldb.errors import KsqlStatementError, describe_failure
 from treaty.api.ksqldb.exchange import KsqlExchange
 from treaty.api.ksqldb.routes import ROUTES, TABLE
-from treaty.core.requests import Request
+from treaty.core.messages.request import Request
 from treaty.metastore.records.outcomes import ReportRecords
 from treaty.metastore.records.steps import RecordDestination
 from treaty.wire.confluent.headers import ALWAYS, POSITION, readable

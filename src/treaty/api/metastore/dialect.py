@@ -11,8 +11,8 @@ from treaty.api.dialects.dialect import ErrorPage, HttpDialect, RequestHead, ref
 from treaty.api.errors import HttpError
 from treaty.api.metastore.exchange import MetastoreExchange, ScriptError
 from treaty.api.metastore.routes import PREFIX, ROUTES
+from treaty.core.messages.request import Request
 from treaty.core.refusals import RegistryError
-from treaty.core.requests import Request
 from treaty.metastore.execution.results import diagnostic_bodies, place_body, result_body
 from treaty.metastore.records.outcomes import ReportRecords
 from treaty.metastore.records.steps import RecordDestination

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from treaty.api.pravega.exchange import PravegaExchange
-from treaty.core.answers import VersionFound
+from treaty.core.messages.versions import VersionFound
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.encoding.files import build_descriptor_set

@@ -10,8 +10,8 @@ from treaty.api.dialects.dialect import ErrorPage, HttpDialect, RequestHead, ref
 from treaty.api.errors import HttpError
 from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange
 from treaty.api.pravega.routes import ROUTES, in_namespace
+from treaty.core.messages.request import Request
 from treaty.core.refusals import RegistryError
-from treaty.core.requests import Request
 from treaty.wire.confluent.headers import ALWAYS, DETAILS, POSITION
 from treaty.wire.pravega.bodies import PravegaErrorBody
 from treaty.wire.pravega.errors import error_body, status_of

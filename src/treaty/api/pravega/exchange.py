@@ -11,9 +11,9 @@ from starlette.requests import Request as HttpRequest
 from treaty.api.bodies import read_json_body
 from treaty.api.dialects.dialect import RequestRegistry
 from treaty.api.errors import HttpError
-from treaty.core.answers import VersionFound
 from treaty.core.limits import COUNTER, REQUEST_BYTES
 from treaty.core.messages.groups import GetOrdinal
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
 from treaty.core.policy import Level
 from treaty.core.refusals import Invalid, VersionNotFound

@@ -5,8 +5,8 @@ from functools import partial
 
 from treaty.api.pravega.descriptors import all_with_descriptors, with_descriptors
 from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange, integer_of
-from treaty.core.answers import CompatibilityResult, VersionFound
 from treaty.core.limits import OPAQUE_BODY_BYTES
+from treaty.core.messages.compatibility import Check, CompatibilityResult
 from treaty.core.messages.groups import (
     ANY_FORMAT,
     FORMAT,
@@ -19,8 +19,9 @@ from treaty.core.messages.groups import (
     GetTypedVersion,
     ListGroupVersions,
 )
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.versions import VersionFound
 from treaty.core.refusals import AlreadyDeleted
-from treaty.core.requests import Check, Register, SubjectCreation
 from treaty.core.schema import Draft, Pairs
 from treaty.node.large_work import run_by_size
 from treaty.wire.pravega.bodies import (

@@ -7,8 +7,8 @@ from treaty.api.dialects.dialect import ErrorPage, HttpDialect, RequestHead
 from treaty.api.errors import HttpError
 from treaty.api.schemarepo.exchange import SchemaRepoExchange, refuse_other_body
 from treaty.api.schemarepo.routes import ROUTES
+from treaty.core.messages.request import Request
 from treaty.core.refusals import RegistryError
-from treaty.core.requests import Request
 from treaty.wire.confluent.headers import ALWAYS, POSITION
 from treaty.wire.schemarepo.errors import print_error, report_error, report_status, status_of_error
 from treaty.wire.schemarepo.texts import JSON, MODEL, TEXT, TEXT_MEDIA, choose_media

@@ -8,13 +8,13 @@ from dataclasses import replace
 from treaty.api.errors import HttpError
 from treaty.api.schemarepo.exchange import SchemaRepoExchange
 from treaty.api.schemarepo.subjects import latest_version, subject_names
-from treaty.core.answers import Config, RegisteredVersion
 from treaty.core.messages.groups import ANY_FORMAT, GetSubject, GroupFound, ListGroupVersions
 from treaty.core.messages.names import SEQUENCE, GetNamedVersion
 from treaty.core.messages.policies import GetPolicy
+from treaty.core.messages.registration import Register, RegisteredVersion
+from treaty.core.messages.settings import Config
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSubject, NotPermitted, SettingNotFound, SubjectNotFound
-from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.wire.schemarepo.requests import (
     force_of,

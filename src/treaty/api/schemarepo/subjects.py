@@ -8,7 +8,6 @@ from treaty.api.request_scope import caller
 from treaty.api.schemarepo.exchange import SchemaRepoExchange
 from treaty.core import limits
 from treaty.core.access.rights import Permission
-from treaty.core.answers import Config, VersionFound
 from treaty.core.limits import GROUPS_PAGE
 from treaty.core.messages.groups import (
     CreateSubject,
@@ -18,9 +17,10 @@ from treaty.core.messages.groups import (
     ListGroups,
     ListGroupVersions,
 )
+from treaty.core.messages.settings import Config, GetConfig, Scope
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import Forbidden, InvalidSchema, NotLatest, NotPermitted, SchemaNotFound
-from treaty.core.requests import GetConfig, Scope
 from treaty.core.schema import Draft
 from treaty.distribution import VERSION
 from treaty.wire.schemarepo.properties import print_properties

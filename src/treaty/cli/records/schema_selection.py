@@ -18,11 +18,13 @@ from treaty.client.serializers.subject_names import (
     SubjectNameStrategy,
     SubjectNaming,
 )
-from treaty.core.answers import VersionFound
 from treaty.core.messages.encodings import AssignEncoding, ListCodecs
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.versions import GetVersion, Lookup, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound
-from treaty.core.requests import LATEST, GetSchema, GetVersion, Lookup, Register
 from treaty.core.schema import Draft
 
 HOW: Final[Mapping[str, SubjectNameStrategy | AssociatedNameStrategy]] = {

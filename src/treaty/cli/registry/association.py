@@ -10,11 +10,20 @@ from treaty.cli.registry.schema import read_draft, references
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import SubcommandGroup, UpperChoice, format_
 from treaty.cli.terminal.subject_completion import complete_subjects
-from treaty.core.answers import Resource, ResourceAssociation
 from treaty.core.limits import ASSOCIATIONS_LISTED
-from treaty.core.messages.associations import ANY, KINDS, LIFECYCLES, AssociationSpec, OfId, OfName, OfSubject
+from treaty.core.messages.associations import (
+    ANY,
+    KINDS,
+    LIFECYCLES,
+    AssociationSpec,
+    OfId,
+    OfName,
+    OfSubject,
+    Resource,
+    ResourceAssociation,
+)
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
 from treaty.wire.confluent.associations import resource_body
 from treaty.wire.confluent.listings import association_body
 

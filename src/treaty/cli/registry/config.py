@@ -8,7 +8,7 @@ from treaty.cli.registry import connection, named_policy
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.levels import parse_range
 from treaty.cli.terminal.options import SubcommandGroup, UpperChoice
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config
 from treaty.core.policy import LEVELS, NONE, Level, VersionRange, in_words
 
 _OF_POLICY = ("level", "exact_level", "policy", "group", "partition", "validators")

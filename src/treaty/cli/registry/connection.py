@@ -12,11 +12,14 @@ from treaty.cli.registry.failures import report_failures
 from treaty.cli.terminal import options, registry_url, screen
 from treaty.cli.terminal.subject_completion import complete_lints, complete_subjects
 from treaty.client.connection import Connection
-from treaty.core.answers import Config, SchemaFound, VersionFound
 from treaty.core.limits import COUNTER
+from treaty.core.messages.listings import ListSubjects
+from treaty.core.messages.request import Visible
+from treaty.core.messages.schemas import SchemaFound
+from treaty.core.messages.settings import Config
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.refusals import NotFound, SubjectNotFound
-from treaty.core.requests import ListSubjects, Visible
 from treaty.wire.confluent.settings import exact_body
 from treaty.wire.confluent.versions import schema_body, version_body
 

@@ -8,8 +8,9 @@ from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.levels import LEVEL, LEVEL_HELP, format_level, level_members, previous_
 from treaty.cli.terminal.options import LABEL_POLICIES, LABEL_POLICY_HELP, SubcommandGroup, parse_pairs
-from treaty.core.answers import Config, VersionFound
 from treaty.core.messages.groups import FORMAT, GroupFound, GroupSettings
+from treaty.core.messages.settings import Config
+from treaty.core.messages.versions import VersionFound
 from treaty.core.policy import Level
 from treaty.core.schema import Pairs
 from treaty.core.state.values import PolicyValue

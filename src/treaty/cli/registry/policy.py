@@ -7,9 +7,9 @@ from treaty.cli.terminal import screen
 from treaty.cli.terminal.levels import LEVEL, format_level, level_members, previous_
 from treaty.cli.terminal.options import LABEL_POLICIES, LABEL_POLICY_HELP, SubcommandGroup
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.messages.groups import GroupFound
 from treaty.core.messages.schemaver import SCHEMAVER
+from treaty.core.messages.settings import Config
 from treaty.core.policy import STRICTNESS, Level, partition_of
 
 

@@ -14,10 +14,13 @@ from treaty.cli.terminal.options import SubcommandGroup, format_, parse_pairs
 from treaty.cli.terminal.source import display_path, read_sources
 from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.client.connection import Connection
-from treaty.core.answers import SchemaFound, VersionFound
+from treaty.core.messages.listings import ListSchemas
+from treaty.core.messages.registration import ForceReason
+from treaty.core.messages.request import Visible
+from treaty.core.messages.schemas import SchemaFound
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, InvalidSchema, NotFound, Refusal
-from treaty.core.requests import ForceReason, ListSchemas, Visible
 from treaty.core.schema import Draft, Metadata, Reference
 from treaty.formats.registry import find_formats
 

@@ -6,9 +6,9 @@ from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import SubcommandGroup
 from treaty.cli.terminal.subject_completion import complete_subjects
+from treaty.core.messages.request import Visible
 from treaty.core.policy import in_words
 from treaty.core.refusals import AlreadyDeleted
-from treaty.core.requests import Visible
 
 
 @click.group("subject", cls=SubcommandGroup)

@@ -14,12 +14,13 @@ from treaty.cli.terminal.findings import LocatedFinding, OutputOptions
 from treaty.cli.terminal.registry_url import connect_to, describe_failure
 from treaty.cli.terminal.source import SchemaSource, UnusableError, display_path, find_format, read_sources
 from treaty.client.connection import Connection
-from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.finding import Diagnostic
+from treaty.core.messages.compatibility import Check, CompatibilityResult
+from treaty.core.messages.settings import Config
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.policy import in_words
 from treaty.core.refusals import InvalidSchema, NotFound, Refusal, RegistryError
-from treaty.core.requests import Check
 from treaty.core.schema import Draft, Reference
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.registry import find_formats

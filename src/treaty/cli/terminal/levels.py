@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config
 from treaty.core.policy import LEVELS, NONE, Level, VersionRange, nameless_level, word_of
 from treaty.wire.confluent.policies import policy_body
 

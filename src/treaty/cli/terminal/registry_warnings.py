@@ -8,10 +8,11 @@ import click
 
 from treaty.cli.terminal import screen
 from treaty.client.connection import Connection
-from treaty.core.answers import DeletedVersions, RegisteredVersion, VersionFound
+from treaty.core.messages.registration import RegisteredVersion
+from treaty.core.messages.request import Request
 from treaty.core.messages.schemaver import PublishedDeleted, PublishedVersion
+from treaty.core.messages.versions import DeletedVersions, VersionFound
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
-from treaty.core.requests import Request
 
 A = TypeVar("A")
 

@@ -7,9 +7,9 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
+from treaty.core.messages.listings import ListSubjects
 from treaty.core.names import subject_of
 from treaty.core.registry import CallOptions
-from treaty.core.requests import ListSubjects
 
 PATIENCE = 0.8
 """Seconds to wait for the registry."""

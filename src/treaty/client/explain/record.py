@@ -15,10 +15,9 @@ from treaty.client.serializers.message_indexes import Path, split_path
 from treaty.client.serializers.payloads import choose_codec
 from treaty.client.serializers.protobuf import messages
 from treaty.client.serializers.schema_selection import text_of
-from treaty.core.answers import SchemaFound
+from treaty.core.messages.schemas import GetGuid, GetSchema, SchemaFound
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
-from treaty.core.requests import GetGuid, GetSchema
 from treaty.formats.format import BadPayloadError, InvalidSchemaError, PayloadEncoding
 from treaty.formats.protobuf.runtime import build_pool
 from treaty.formats.registry import find_formats

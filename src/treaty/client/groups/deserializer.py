@@ -27,10 +27,11 @@ from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
 from treaty.client.serializers.frames import Part, split_encoding
 from treaty.client.serializers.settings import DeserializedPart
-from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.limits import ENCODINGS_CACHED
 from treaty.core.messages.encodings import NO_CODEC, CodecType, EncodingFound, GetEncoding, ListCodecs
 from treaty.core.messages.groups import CheckReading, CreateSubject
+from treaty.core.messages.schemas import SchemaFound
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import subject_of
 from treaty.core.refusals import EncodingNotFound
 from treaty.core.registry import Registry

@@ -21,10 +21,11 @@ from treaty.client.serializers.payloads import PayloadDeserializer, PayloadSeria
 from treaty.client.serializers.protobuf import ProtobufDeserializer, ProtobufSerializer, messages
 from treaty.client.serializers.schema_selection import text_of
 from treaty.client.serializers.settings import DeserializedPart, DeserializerSettings, SerializerSettings, UseId
-from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.limits import ENCODINGS_CACHED
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetGuid, GetSchema, SchemaFound
+from treaty.core.messages.versions import VersionFound
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
-from treaty.core.requests import GetGuid, GetSchema, Request
 from treaty.core.state.commit import PositionToken
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptor_sets import select_file

@@ -13,14 +13,14 @@ from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.errors import BadValueError
 from treaty.client.serializers.frames import Part, encode_encoding
 from treaty.client.serializers.settings import SerializedPart
-from treaty.core.answers import VersionFound
 from treaty.core.limits import ENCODINGS_CACHED
 from treaty.core.messages.encodings import NO_CODEC, AddCodec, AssignEncoding, CodecType, ListCodecs
 from treaty.core.messages.groups import CreateSubject, FindSameVersion
+from treaty.core.messages.registration import Register
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.registry import Registry
-from treaty.core.requests import Register
 from treaty.core.schema import Draft, Pairs
 from treaty.core.schema_engine import ResolvedSchema
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from treaty.client.groups.codecs import PayloadCodec
 from treaty.client.suggestions import suggest
-from treaty.core.answers import Config
 from treaty.core.messages.encodings import NO_CODEC
 from treaty.core.messages.groups import ANY_FORMAT, FORMAT, GroupSettings
+from treaty.core.messages.settings import Config
 from treaty.core.policy import BY_TYPE, LEVELS, PRAVEGA_LEVELS, TILL_POLICIES, Level
 from treaty.core.schema import Pairs
 from treaty.wire.pravega.formats import PARSED, custom_format

@@ -17,11 +17,11 @@ from treaty.client.iglu.registries import (
 )
 from treaty.core.iglu_key import IgluKey, IgluKeyError
 from treaty.core.limits import IGLU_FAMILY
+from treaty.core.messages.listings import ListSchemas
 from treaty.core.messages.schemaver import GetPublished
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import Forbidden, NotFound, NotOffered, Refusal, RegistryError, SubjectNotFound, Unavailable
 from treaty.core.registry import Registry
-from treaty.core.requests import ListSchemas
 from treaty.wire.iglu.documents import canonical_text
 
 _FORMAT = "jsonschema"

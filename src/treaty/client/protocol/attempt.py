@@ -7,10 +7,12 @@ from treaty.client.effects import Conversation, NoResponse, SendRequest
 from treaty.client.protocol.client_state import ClientState
 from treaty.client.protocol.delivery import LATER, NoResponseError, asked_pause, run_within, send_authenticated
 from treaty.client.settings import ClientSettings
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetGuid, GetSchema
+from treaty.core.messages.versions import GetVersion
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotOffered, Unavailable
 from treaty.core.registry import CallOptions, Reply
-from treaty.core.requests import GetGuid, GetSchema, GetVersion, Request
 from treaty.wire.confluent.headers import V1, headers_of
 from treaty.wire.confluent.http_requests import encode_request
 from treaty.wire.confluent.http_responses import decode_response

@@ -12,39 +12,19 @@ from treaty.client.effects import Conversation
 from treaty.client.protocol.client_state import ClientState
 from treaty.client.protocol.retries import ask_nodes
 from treaty.client.settings import ClientSettings
-from treaty.core.answers import (
-    CompatibilityResult,
-    ConfigStored,
-    Contexts,
-    RegisteredVersion,
-    Subjects,
-    VersionFound,
-    Versions,
-)
 from treaty.core.limits import COUNTER
+from treaty.core.messages.compatibility import Check, CompatibilityResult
+from treaty.core.messages.contexts import Contexts, ListContexts
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions, Subjects, Versions
+from treaty.core.messages.registration import Register, RegisteredVersion, SubjectCreation
+from treaty.core.messages.request import LATEST, Request
+from treaty.core.messages.schemas import GetSchema, UsesOf
+from treaty.core.messages.settings import ConfigStored, GetConfig, GetMode, Scope, SetConfig
+from treaty.core.messages.versions import GetVersion, Lookup, VersionFound
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound, NotOffered, SchemaNotFound, SettingNotFound, SubjectNotFound
 from treaty.core.registry import CallOptions, Reply, refuse_bad_call
-from treaty.core.requests import (
-    LATEST,
-    Check,
-    GetConfig,
-    GetMode,
-    GetSchema,
-    GetVersion,
-    ListContexts,
-    ListSchemas,
-    ListSubjects,
-    ListVersions,
-    Lookup,
-    Register,
-    Request,
-    Scope,
-    SetConfig,
-    SubjectCreation,
-    UsesOf,
-)
 from treaty.core.state.commit import PositionToken
 
 A = TypeVar("A")

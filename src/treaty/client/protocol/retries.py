@@ -13,10 +13,10 @@ from treaty.client.protocol.attempt import AttemptResult, read_reply, send_reque
 from treaty.client.protocol.client_state import ClientState
 from treaty.client.protocol.delivery import NoResponseError, asked_pause, is_hopeless, may_be_done
 from treaty.client.settings import ClientSettings
+from treaty.core.messages.request import Request
 from treaty.core.operations import is_command, is_idempotent, needs_read_barrier
 from treaty.core.refusals import Invalid, NotOffered, OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CallOptions, Reply
-from treaty.core.requests import Request
 from treaty.wire.confluent.headers import POSITION
 from treaty.wire.confluent.http_responses import read_error
 from treaty.wire.http_response import HttpResponse

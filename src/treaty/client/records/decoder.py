@@ -19,11 +19,10 @@ from treaty.client.serializers.jsonschema import JsonDeserializer
 from treaty.client.serializers.payloads import PayloadDeserializer
 from treaty.client.serializers.protobuf import ProtobufDeserializer
 from treaty.client.serializers.settings import DeserializedPart, DeserializerSettings
-from treaty.core.answers import SchemaFound
+from treaty.core.messages.schemas import GetGuid, GetSchema, SchemaFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.registry import Registry
-from treaty.core.requests import GetGuid, GetSchema
 from treaty.formats.protobuf.protojson import make_json_value
 from treaty.formats.registry import find_formats
 

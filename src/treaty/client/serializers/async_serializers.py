@@ -12,9 +12,9 @@ from typing import Any, Generic, TypeVar
 from treaty.client.async_cache import AsyncLoadingCache
 from treaty.client.serializers.frames import Part
 from treaty.client.serializers.settings import DeserializedPart, Deserializer, SerializedPart, Serializer
+from treaty.core.messages.request import Request
 from treaty.core.refusals import RegistryError, Unavailable
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Reply
-from treaty.core.requests import Request
 
 A = TypeVar("A")
 W = TypeVar("W", Serializer, Deserializer)

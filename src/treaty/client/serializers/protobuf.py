@@ -27,9 +27,10 @@ from treaty.client.serializers.settings import (
     SerializerSettings,
 )
 from treaty.core.finding import Finding
+from treaty.core.messages.registration import Register
+from treaty.core.messages.versions import Lookup
 from treaty.core.names import Subject, subject_of
 from treaty.core.registry import Registry
-from treaty.core.requests import Lookup, Register
 from treaty.core.schema import Draft, Reference
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError

@@ -8,13 +8,13 @@ from treaty.client.cache import LoadingCache
 from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
 from treaty.client.serializers.frames import Frame
-from treaty.core.answers import VersionFound
 from treaty.core.limits import ENCODINGS_CACHED
 from treaty.core.messages.groups import GetOrdinal
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.versions import GetVersion, VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import NotFound
 from treaty.core.registry import CALL, CallOptions, Registry
-from treaty.core.requests import GetVersion, ListVersions
 from treaty.core.schema import Reference
 from treaty.formats.avro.fingerprint import crc64, md5
 from treaty.formats.avro.model import AvroSchema

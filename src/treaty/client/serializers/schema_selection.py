@@ -22,12 +22,14 @@ from treaty.client.serializers.settings import (
     UseLatestWith,
 )
 from treaty.client.serializers.subject_names import SubjectNaming
-from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.finding import Finding
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import LATEST, Request
+from treaty.core.messages.schemas import GetGuid, GetSchema, SchemaFound
+from treaty.core.messages.versions import FindVersion, GetVersion, Lookup, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.registry import Registry
-from treaty.core.requests import LATEST, FindVersion, GetGuid, GetSchema, GetVersion, Lookup, Register, Request
 from treaty.core.schema import Draft, Pairs, Reference
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.registry import find_formats

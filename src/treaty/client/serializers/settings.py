@@ -9,7 +9,7 @@ import msgspec
 from treaty.client.serializers.frames import Headers, Part
 from treaty.client.serializers.schema_heads import Framing
 from treaty.client.serializers.subject_names import AssociatedNameStrategy, SubjectNameStrategy, topic_name
-from treaty.core.answers import SchemaFound
+from treaty.core.messages.schemas import SchemaFound
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.core.schema import Pairs
 

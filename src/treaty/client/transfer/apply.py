@@ -8,11 +8,13 @@ from treaty.client.transfer.dry_run import latest, register, stand
 from treaty.client.transfer.image_writer import write
 from treaty.client.transfer.registry_image import TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, own_config
-from treaty.core.answers import Config
+from treaty.core.messages.registration import ExpectedVersion, Register
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.settings import Config, Scope, SetConfig
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import NotFound, Refusal, RegistryError
 from treaty.core.registry import Registry
-from treaty.core.requests import LATEST, ExpectedVersion, GetVersion, Register, Scope, SetConfig
 from treaty.core.schema import Draft, Metadata, Reference
 
 Kind = Literal["unchanged", "new subject", "new version", "refused"]

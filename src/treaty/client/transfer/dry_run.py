@@ -6,12 +6,14 @@ from dataclasses import replace
 from treaty.client.transfer.policies import without_name
 from treaty.client.transfer.registry_image import Place, RegistryImage, facts_of, order_of
 from treaty.client.transfer.registry_reader import export_subjects, export_versions
-from treaty.core.answers import Config, RegisteredVersion, VersionFound
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.registration import Register, RegisteredVersion
+from treaty.core.messages.settings import Config, GetConfig, GetMode, Scope
 from treaty.core.messages.transfers import ExportedSubject, ExportedVersion
+from treaty.core.messages.versions import GetVersion, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, NotOffered
 from treaty.core.registry import Registry
-from treaty.core.requests import GetConfig, GetMode, GetVersion, ListVersions, Register, Scope
 
 ANY = "*"
 """In place of a context: references are followed into every one."""

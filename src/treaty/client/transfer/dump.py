@@ -17,11 +17,11 @@ from treaty.client.transfer.registry_image import (
     VersionFacts,
     list_marked_records,
 )
-from treaty.core.answers import ForcedRegistration
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.messages.api_keys import ApiKeyFound
 from treaty.core.messages.policies import PolicyFound
 from treaty.core.messages.transfers import ExportedSubject, ExportedVersion
+from treaty.core.policy import ForcedRegistration
 from treaty.core.state.codec import DecodeError, decode_message, encode_message
 from treaty.wire.confluent.bodies import pairs_of
 from treaty.wire.confluent.drafts import ForceBody

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from treaty.client.transfer.group_plan import GroupPlan
-from treaty.core.answers import VersionFound
 from treaty.core.messages.encodings import AddCodec
 from treaty.core.messages.groups import ChangeSubject
+from treaty.core.messages.request import Request
 from treaty.core.messages.transfers import (
     ExportedSubject,
     ExportedVersion,
@@ -15,8 +15,8 @@ from treaty.core.messages.transfers import (
     ImportSubject,
     ImportVersion,
 )
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import subject_of
-from treaty.core.requests import Request
 from treaty.core.schema import Draft
 
 Named = tuple[str, Request[Any]]

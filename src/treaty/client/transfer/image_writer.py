@@ -13,23 +13,16 @@ from treaty.client.transfer.plan import ImportPlan, make_plan
 from treaty.client.transfer.policies import begins_at, exactly, in_words, list_cleared_members, shift_ordinals
 from treaty.client.transfer.registry_image import ProblemList, RegistryImage, TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, read
-from treaty.core.answers import Config, RegisteredVersion, ResourceAssociation, VersionFound
-from treaty.core.messages.associations import Associate, AssociationSpec, ImportedAssociation
+from treaty.core.messages.associations import Associate, AssociationSpec, ImportedAssociation, ResourceAssociation
+from treaty.core.messages.contexts import MakeContext
 from treaty.core.messages.policies import CreatePolicy
+from treaty.core.messages.registration import ForceReason, Register, RegisteredVersion
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteVersion, GetVersion, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry
-from treaty.core.requests import (
-    DeleteVersion,
-    ForceReason,
-    GetVersion,
-    MakeContext,
-    Register,
-    Request,
-    Scope,
-    SetConfig,
-    SetMode,
-)
 from treaty.core.schema import Draft
 
 THREADS = 16

@@ -8,11 +8,12 @@ from treaty.client.transfer.group_plan import GroupPlan, note_lost_groups, plan_
 from treaty.client.transfer.policies import begins_at, first_numbers, in_words, shift_ordinals, without_name
 from treaty.client.transfer.registry_image import Place, RegistryImage, TransferProblem
 from treaty.client.transfer.sameness import SchemaEquality
-from treaty.core.answers import Config, ResourceAssociation, VersionFound
 from treaty.core.limits import ID_GAP
 from treaty.core.messages.api_keys import ApiKeyFound
+from treaty.core.messages.associations import ResourceAssociation
+from treaty.core.messages.settings import Config, Scope
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, is_visible, subject_of
-from treaty.core.requests import Scope
 from treaty.core.state.values import PolicyValue
 
 UNGIVEN = -1

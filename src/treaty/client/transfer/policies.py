@@ -5,10 +5,10 @@ registry counts for itself.
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
-from treaty.core.answers import Config, VersionFound
+from treaty.core.messages.settings import Config, Scope
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
 from treaty.core.policy import VersionRange, exact_level
-from treaty.core.requests import Scope
 
 EXACT = ("exact_level", "partition", "follows")
 """Members of a config that only a registry of Treaty's kind takes."""

@@ -13,15 +13,18 @@ from treaty.client.transfer.group_requests import draft_of
 from treaty.client.transfer.image_writer import write
 from treaty.client.transfer.registry_image import Place, TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, own_config
-from treaty.core.answers import RegisteredVersion, VersionFound
 from treaty.core.messages.encodings import AddCodec
 from treaty.core.messages.groups import ORIGIN_POLICIES, CreateSubject, GetSubject
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.registration import ExpectedVersion, Register, RegisteredVersion
+from treaty.core.messages.request import LATEST
 from treaty.core.messages.schemaver import SCHEMAVER, GetPublished, Publish
+from treaty.core.messages.settings import Scope
 from treaty.core.messages.transfers import ExportedSubject, ExportedVersion
+from treaty.core.messages.versions import GetVersion, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import NotFound, NotOffered, Refusal, RegistryError, SubjectNotFound
 from treaty.core.registry import Registry
-from treaty.core.requests import LATEST, ExpectedVersion, GetVersion, ListVersions, Register, Scope
 from treaty.core.schema import Draft, Pairs, Reference
 
 

@@ -5,14 +5,16 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from treaty.client.transfer.policies import EXACT, begins_at, counted_from_zero, in_words
-from treaty.core.answers import Config, ForcedRegistration, ResourceAssociation, VersionFound
 from treaty.core.finding import shorten_text
 from treaty.core.limits import PROBLEM_CHARACTERS, TRANSFER_PROBLEMS
 from treaty.core.messages.api_keys import ApiKeyFound
+from treaty.core.messages.associations import ResourceAssociation
 from treaty.core.messages.policies import PolicyFound
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.messages.transfers import ExportedSubject, ExportedVersion, KeptState
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
-from treaty.core.requests import Scope
+from treaty.core.policy import ForcedRegistration
 from treaty.core.schema import Pairs
 from treaty.core.state.values import PolicyValue
 from treaty.wire.confluent.records import (
@@ -365,8 +367,7 @@ def build_image(records: Iterable[tuple[str, Record]]) -> RegistryImage:
 
 
 def records(image: RegistryImage) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values that a Confluent registry reads as this image: contexts, settings, versions by id, then
-    associations.
+    """Keys and values that a Confluent registry reads as this image: contexts, settings, versions by id, associations.
 
     A mode of IMPORT or READONLY comes last, as it would have been set.
     """
@@ -389,11 +390,10 @@ def list_marked_records(image: RegistryImage) -> Iterator[tuple[bytes, bytes | N
         yield (*config_record(scope, own), _policy_extras(scope, own))
     for version in image.versions:
         ordinal = version.ordinal if image.exact else counted.get(version.subject, {}).get(version.number, -1)
-        facts = image.facts.get((version.subject, version.number))
-        mark = RecordExtras(
-            version.subject, version.number, version.forced, version.properties, ordinal=ordinal, facts=facts
-        )
-        yield (*version_record(version), None if mark == RecordExtras(version.subject, version.number) else mark)
+        place = (version.subject, version.number)
+        facts = image.facts.get(place)
+        mark = RecordExtras(*place, version.forced, version.properties, ordinal=ordinal, facts=facts)
+        yield (*version_record(version), None if mark == RecordExtras(*place) else mark)
     for hidden in image.hidden:
         yield NOOP, None, RecordExtras(hidden=replace(hidden, version=replace(hidden.version, imported=False)))
     yield from ((*association_record(one), None) for one in image.associations)

@@ -17,27 +17,19 @@ from treaty.client.transfer.registry_image import (
     resource_order,
     scope_order,
 )
-from treaty.core.answers import Config, ResourceAssociation, ScopeSetting, VersionFound
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE, TRANSFER_ROWS
-from treaty.core.messages.associations import ANY, ListAssociations, OfName, OfSubject
+from treaty.core.messages.associations import ANY, ListAssociations, OfName, OfSubject, ResourceAssociation
+from treaty.core.messages.contexts import ListContexts
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
 from treaty.core.messages.policies import ListPolicies
 from treaty.core.messages.schemaver import SCHEMAVER
+from treaty.core.messages.settings import Config, GetConfig, GetMode, ListSettings, Scope, ScopeSetting
 from treaty.core.messages.transfers import ExportedSubject, ExportedVersion, ExportSubjects, ExportVersions
+from treaty.core.messages.versions import GetVersion, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.policy import DEFAULT_LEVEL
 from treaty.core.refusals import NotFound, NotOffered, Refusal, RegistryError
 from treaty.core.registry import Registry
-from treaty.core.requests import (
-    GetConfig,
-    GetMode,
-    GetVersion,
-    ListContexts,
-    ListSchemas,
-    ListSettings,
-    ListSubjects,
-    ListVersions,
-    Scope,
-)
 from treaty.core.state.values import PolicyValue
 
 ReportProgress = Callable[[str, int, int], None]

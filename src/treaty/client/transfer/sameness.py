@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from treaty.client.transfer.registry_image import Place, RegistryImage
-from treaty.core.answers import VersionFound
 from treaty.core.limits import REFERENCE_DEPTH
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import subject_of
 from treaty.core.schema import guid
 from treaty.core.schema_engine import ParsedSchema, ParseSchema, ResolvedReference, ResolvedSchema, bind_imports

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from treaty.core import requests as q
 from treaty.core.access.rights import PATH_PREFIX, Access, Permission, TopicPart
-from treaty.core.answers import Resource
+from treaty.core.messages.associations import Resource
+from treaty.core.messages.settings import Scope
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.refusals import Forbidden
 from treaty.light_dataclass import dataclass
@@ -201,7 +201,7 @@ def of_scope(permission: Permission) -> Callable[[Any], Required]:
     """Require a permission on the scope of a setting: a subject, all of a context, or everything."""
 
     def required(request: Any) -> Required:
-        scope: q.Scope = request.scope
+        scope: Scope = request.scope
         if scope.name is None:
             return (on_context(permission, scope.context),)
         kind = EVERYTHING if scope.context == EVERYWHERE else SUBJECT
@@ -214,7 +214,7 @@ def of_shown_scope(*permissions: Permission) -> Callable[[Any], Required]:
     """Require one of these permissions on a setting's subject; above subjects, on any subject in the scope."""
 
     def required(request: Any) -> Required:
-        scope: q.Scope = request.scope
+        scope: Scope = request.scope
         if scope.name is None or scope.context == EVERYWHERE:
             return (on_anything(*permissions),)
         return (RequiredPermission(permissions, SUBJECT, Subject(scope.context, scope.name)),)

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-from treaty.core import requests as q
 from treaty.core.access.permissions import (
     ANYTHING_AT_ALL,
     PUBLISHED,
@@ -19,12 +18,17 @@ from treaty.core.access.permissions import (
     on_topic,
 )
 from treaty.core.access.rights import PERMISSIONS
-from treaty.core.answers import Config
 from treaty.core.messages import associations as t
 from treaty.core.messages import differences as d
 from treaty.core.messages import groups as g
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.contexts import MakeContext
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Config, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, Lookup
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.schema import Draft
 
@@ -47,7 +51,7 @@ def of_published(subject: Subject, path: str = "") -> RequiredPermission[Subject
     return RequiredPermission(("bump", "create"), PUBLISHED, subject, path)
 
 
-def of_register(request: q.Register) -> Required:
+def of_register(request: Register) -> Required:
     """Require the permission to change the config for a registration that skips the policy or chooses one, and the
     permission to set the mode of the context for one with an id or a time.
     """
@@ -70,7 +74,7 @@ def of_import(request: x.ImportSubject | x.ImportVersion | x.ImportEncoding) -> 
     return (on_subject("register", request.subject), *config, importing, *references)
 
 
-def of_delete(request: q.DeleteVersion | q.DeleteSubject) -> Required:
+def of_delete(request: DeleteVersion | DeleteSubject) -> Required:
     """What skips a rule needs the right to change the config."""
     forcing = (on_subject("config", request.subject, "force"),) if request.force else ()
     return (on_subject("delete", request.subject), *forcing)
@@ -93,14 +97,14 @@ def of_change_subject(request: g.ChangeSubject) -> Required:
     return (*config, *((on_subject("register", request.subject, "/properties"),) if registers else ()))
 
 
-def of_lookup(request: q.Lookup) -> Required:
+def of_lookup(request: Lookup) -> Required:
     """Require reading the subject and the references of the draft, in any context."""
     kind = SUBJECT_IN_ANY_CONTEXT
     references = _references(request.subject, request.draft, kind)
     return (RequiredPermission(("read",), kind, request.subject), *references)
 
 
-def of_check(request: q.Check | g.FindSameVersion | g.CheckReading) -> Required:
+def of_check(request: Check | g.FindSameVersion | g.CheckReading) -> Required:
     """Require reading the subject and the references of the draft."""
     return (on_subject("read", request.subject), *_references(request.subject, request.draft))
 
@@ -128,13 +132,13 @@ def of_find_same_schema(request: g.FindSameSchema) -> Required:
     return (on_anything("read"), *_references(Subject(request.context, ""), request.draft))
 
 
-def of_make_context(request: q.MakeContext) -> Required:
+def of_make_context(request: MakeContext) -> Required:
     """Require the permission on the whole context, whose ids are reserved."""
     importing = (on_context("mode", request.context, "/highestId"),) if request.highest_id > 0 else ()
     return (on_context("register", request.context), *importing)
 
 
-def of_set_config(request: q.SetConfig) -> Required:
+def of_set_config(request: SetConfig) -> Required:
     """Require changing the config at the target of an alias too, because an alias redirects requests of others."""
     alias = request.change.alias
     on_scope = of_scope("config")(request)
@@ -144,7 +148,7 @@ def of_set_config(request: q.SetConfig) -> Required:
     return (*on_scope, on_subject("config", target, "/alias"))
 
 
-def of_set_mode(request: q.SetMode) -> Required:
+def of_set_mode(request: SetMode) -> Required:
     """Entering IMPORT purges what is softly deleted."""
     purging = request.mode == "IMPORT" and not request.force
     return of_scope("mode")(request) + (of_scope("delete")(request) if purging else ())
@@ -169,7 +173,7 @@ def of_list_associations(request: t.ListAssociations) -> Required:
     return (on_subject("read", request.of.subject),) if isinstance(request.of, t.OfSubject) else (on_anything("read"),)
 
 
-def of_get_outcome(request: q.GetOutcome) -> Required:
+def of_get_outcome(request: GetOutcome) -> Required:
     """Require nothing for the caller's own commands, and admin on everything for those of others."""
     if request.principal is None:
         return (RequiredPermission(PERMISSIONS, ANYTHING_AT_ALL, None),)

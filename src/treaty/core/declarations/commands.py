@@ -3,35 +3,46 @@
 from dataclasses import replace
 from typing import Any
 
-from treaty.core import answers as a
-from treaty.core import requests as q
 from treaty.core.access import permissions, request_permissions
 from treaty.core.handlers import association_changes, contexts, deletion, settings_changes
 from treaty.core.handlers.registration import derivation
 from treaty.core.handlers.registration.register import register_any
 from treaty.core.messages import associations as t
+from treaty.core.messages.contexts import ContextMade, DeleteContext, MakeContext
+from treaty.core.messages.registration import Derive, Register, RegisteredVersion
+from treaty.core.messages.request import LATEST, Request
+from treaty.core.messages.settings import (
+    ConfigStored,
+    DeleteConfig,
+    DeleteMode,
+    GetConfig,
+    GetMode,
+    ModeStored,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.messages.versions import DeletedVersions, DeleteSubject, DeleteVersion, GetVersion
 from treaty.core.operations import REGISTER_LIMITS, SUBJECT, SUBJECT_UNLESS_EXACT, VERSION_LIMITS, Operation, is_always
-from treaty.core.requests import Request
 
 # ------------------------------------------------------------------------------------------------ what stands before
 
 
-def _version_before(request: q.Register | q.Derive | q.DeleteSubject) -> Request[Any]:
-    return q.GetVersion(request.subject, q.LATEST, deleted=True)
+def _version_before(request: Register | Derive | DeleteSubject) -> Request[Any]:
+    return GetVersion(request.subject, LATEST, deleted=True)
 
 
-def _config_before(request: q.SetConfig | q.DeleteConfig) -> Request[Any]:
-    return q.GetConfig(request.scope)
+def _config_before(request: SetConfig | DeleteConfig) -> Request[Any]:
+    return GetConfig(request.scope)
 
 
-def _mode_before(request: q.SetMode | q.DeleteMode) -> Request[Any]:
-    return q.GetMode(request.scope)
+def _mode_before(request: SetMode | DeleteMode) -> Request[Any]:
+    return GetMode(request.scope)
 
 
 # ----------------------------------------------------------------------------------------------- who forces something
 
 
-def _sign_register(request: q.Register, principal: str) -> q.Register:
+def _sign_register(request: Register, principal: str) -> Register:
     return request if request.force is None else replace(request, force=replace(request.force, who=principal))
 
 
@@ -60,46 +71,46 @@ _TIE_LIMITS = ("ASSOCIATIONS_PER_RESOURCE", "ASSOCIATIONS_PER_SUBJECT", *REGISTE
 
 DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
-        "register", q.Register, a.RegisteredVersion, register_any, request_permissions.of_register, REGISTER_LIMITS,
+        "register", Register, RegisteredVersion, register_any, request_permissions.of_register, REGISTER_LIMITS,
         writes=True, answer_name="registered", alias=SUBJECT_UNLESS_EXACT, query_before=_version_before, sign=_sign_register,
         is_idempotent=lambda request: not request.number and request.expected is None,
     ),
     Operation(
-        "derive", q.Derive, a.RegisteredVersion, derivation.derive, permissions.of_subject("bump", "read"), VERSION_LIMITS,
+        "derive", Derive, RegisteredVersion, derivation.derive, permissions.of_subject("bump", "read"), VERSION_LIMITS,
         writes=True, answer_name="registered", alias=SUBJECT, query_before=_version_before,
     ),
     Operation(
-        "delete-version", q.DeleteVersion, a.DeletedVersions, deletion.delete_version, request_permissions.of_delete,
+        "delete-version", DeleteVersion, DeletedVersions, deletion.delete_version, request_permissions.of_delete,
         writes=True, answer_name="deleted", alias=SUBJECT_UNLESS_EXACT,
-        query_before=lambda request: q.GetVersion(request.subject, request.version, deleted=True),
+        query_before=lambda request: GetVersion(request.subject, request.version, deleted=True),
     ),
     Operation(
-        "delete-subject", q.DeleteSubject, a.DeletedVersions, deletion.delete_subject, request_permissions.of_delete,
+        "delete-subject", DeleteSubject, DeletedVersions, deletion.delete_subject, request_permissions.of_delete,
         writes=True, answer_name="deleted", alias=SUBJECT, query_before=_version_before,
     ),
     Operation(
-        "make-context", q.MakeContext, a.ContextMade, contexts.make_context, request_permissions.of_make_context,
+        "make-context", MakeContext, ContextMade, contexts.make_context, request_permissions.of_make_context,
         ("CONTEXTS", "NAME_LENGTH", "COUNTER", "ID_GAP"), writes=True, answer_name="context-made", is_idempotent=is_always,
     ),
     Operation(
-        "delete-context", q.DeleteContext, a.DeletedVersions, contexts.delete_context, permissions.of_context("admin"),
+        "delete-context", DeleteContext, DeletedVersions, contexts.delete_context, permissions.of_context("admin"),
         writes=True, answer_name="deleted",
     ),
     Operation(
-        "set-config", q.SetConfig, a.ConfigStored, settings_changes.set_config, request_permissions.of_set_config,
+        "set-config", SetConfig, ConfigStored, settings_changes.set_config, request_permissions.of_set_config,
         ("NAME_LENGTH", "RULES", "RULE_NAME"), writes=True, answer_name="config-stored", is_idempotent=is_always,
         query_before=_config_before,
     ),
     Operation(
-        "delete-config", q.DeleteConfig, a.ConfigStored, settings_changes.delete_config, permissions.of_scope("config"),
+        "delete-config", DeleteConfig, ConfigStored, settings_changes.delete_config, permissions.of_scope("config"),
         writes=True, answer_name="config-stored", query_before=_config_before,
     ),
     Operation(
-        "set-mode", q.SetMode, a.ModeStored, settings_changes.set_mode, request_permissions.of_set_mode, ("NAME_LENGTH",),
+        "set-mode", SetMode, ModeStored, settings_changes.set_mode, request_permissions.of_set_mode, ("NAME_LENGTH",),
         writes=True, answer_name="mode-stored", is_idempotent=is_always, query_before=_mode_before,
     ),
     Operation(
-        "delete-mode", q.DeleteMode, a.ModeStored, settings_changes.delete_mode, permissions.of_scope("mode"),
+        "delete-mode", DeleteMode, ModeStored, settings_changes.delete_mode, permissions.of_scope("mode"),
         writes=True, answer_name="mode-stored", query_before=_mode_before,
     ),
     Operation(
@@ -108,7 +119,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         query_before=lambda request: t.ListAssociations(t.OfId(request.resource.id)),
     ),
     Operation(
-        "dissociate", t.Dissociate, a.DeletedVersions, association_changes.dissociate, permissions.anywhere("register"),
+        "dissociate", t.Dissociate, DeletedVersions, association_changes.dissociate, permissions.anywhere("register"),
         writes=True, answer_name="deleted",
         query_before=lambda request: t.ListAssociations(t.OfId(request.resource_id)),
     ),

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from treaty.core import answers as a
 from treaty.core.access import permissions, request_permissions
 from treaty.core.handlers import api_keys, deletion, encodings, named_policies
 from treaty.core.handlers.drafts import names
@@ -14,8 +13,10 @@ from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import names as n
 from treaty.core.messages import policies as p
+from treaty.core.messages.compatibility import CompatibilityResult
+from treaty.core.messages.request import Request
+from treaty.core.messages.versions import VersionFound
 from treaty.core.operations import DRAFT_LIMITS, SUBJECT, Operation, is_always
-from treaty.core.requests import Request
 
 
 def _group_before(request: g.CreateSubject | g.ChangeSubject | g.RemoveSubject) -> Request[Any]:
@@ -59,7 +60,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         writes=True, answer_name="group-removed", alias=SUBJECT, query_before=_group_before,
     ),
     Operation(
-        "delete-ordinal", g.DeleteOrdinal, a.VersionFound, deletion.delete_ordinal, permissions.of_subject("delete"),
+        "delete-ordinal", g.DeleteOrdinal, VersionFound, deletion.delete_ordinal, permissions.of_subject("delete"),
         writes=True, answer_name="version-found", alias=SUBJECT,
         query_before=lambda request: g.GetOrdinal(request.subject, request.ordinal),
     ),
@@ -72,14 +73,14 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         pauses=True,
     ),
     Operation(
-        "get-ordinal", g.GetOrdinal, a.VersionFound, group_versions.get_ordinal, permissions.of_subject("read"), alias=SUBJECT
+        "get-ordinal", g.GetOrdinal, VersionFound, group_versions.get_ordinal, permissions.of_subject("read"), alias=SUBJECT
     ),
     Operation(
-        "get-named-version", n.GetNamedVersion, a.VersionFound, names.get_named_version, permissions.of_subject("read"),
+        "get-named-version", n.GetNamedVersion, VersionFound, names.get_named_version, permissions.of_subject("read"),
         alias=SUBJECT,
     ),
     Operation(
-        "get-typed-version", g.GetTypedVersion, a.VersionFound, group_versions.get_typed_version,
+        "get-typed-version", g.GetTypedVersion, VersionFound, group_versions.get_typed_version,
         permissions.of_subject("read"), alias=SUBJECT, pauses=True,
     ),
     Operation(
@@ -91,7 +92,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         pauses=True,
     ),
     Operation(
-        "find-same-version", g.FindSameVersion, a.VersionFound, group_versions.find_same_version, request_permissions.of_check,
+        "find-same-version", g.FindSameVersion, VersionFound, group_versions.find_same_version, request_permissions.of_check,
         DRAFT_LIMITS, alias=SUBJECT,
     ),
     Operation(
@@ -99,7 +100,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         request_permissions.of_find_same_schema, DRAFT_LIMITS, pauses=True,
     ),
     Operation(
-        "check-reading", g.CheckReading, a.CompatibilityResult, group_versions.check_reading, request_permissions.of_check,
+        "check-reading", g.CheckReading, CompatibilityResult, group_versions.check_reading, request_permissions.of_check,
         DRAFT_LIMITS, alias=SUBJECT,
     ),
     Operation(

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-from treaty.core import answers as a
-from treaty.core import requests as q
 from treaty.core.access import permissions, request_permissions
 from treaty.core.handlers import association_queries, contexts, listings, lookup, queries, settings_changes
 from treaty.core.handlers.comparison import differences, search
@@ -12,6 +10,23 @@ from treaty.core.messages import associations as t
 from treaty.core.messages import differences as d
 from treaty.core.messages import names as n
 from treaty.core.messages import search as find
+from treaty.core.messages.compatibility import Check, CompatibilityResult
+from treaty.core.messages.contexts import Contexts, ListContexts
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions, Subjects, VersionNumbers, Versions
+from treaty.core.messages.outcomes import CommandOutcome, GetOutcome
+from treaty.core.messages.schemas import (
+    GetGuid,
+    GetGuidIds,
+    GetSchema,
+    GuidIds,
+    ReferencedBy,
+    SchemaFound,
+    SchemaIds,
+    Uses,
+    UsesOf,
+)
+from treaty.core.messages.settings import ConfigStored, GetConfig, GetMode, ListSettings, ModeStored, ScopeSettings
+from treaty.core.messages.versions import FindVersion, GetVersion, Lookup, VersionFound
 from treaty.core.operations import DRAFT_LIMITS, SUBJECT, SUBJECT_UNLESS_EXACT, Operation, SubjectMember
 
 ASSOCIATED_SUBJECT: SubjectMember[t.ListAssociations] = SubjectMember(
@@ -24,10 +39,10 @@ TRIED_SUBJECT: SubjectMember[d.CompareVersions] = SubjectMember(
 )
 
 DECLARED: tuple[Operation[Any, Any], ...] = (
-    Operation("get-config", q.GetConfig, a.ConfigStored, settings_changes.get_config, permissions.of_shown_scope("read", "config")),
-    Operation("get-mode", q.GetMode, a.ModeStored, settings_changes.get_mode, permissions.of_shown_scope("read", "mode")),
-    Operation("lookup", q.Lookup, a.VersionFound, lookup.lookup, request_permissions.of_lookup, DRAFT_LIMITS, alias=SUBJECT),
-    Operation("check", q.Check, a.CompatibilityResult, lookup.check_draft, request_permissions.of_check, DRAFT_LIMITS, alias=SUBJECT),
+    Operation("get-config", GetConfig, ConfigStored, settings_changes.get_config, permissions.of_shown_scope("read", "config")),
+    Operation("get-mode", GetMode, ModeStored, settings_changes.get_mode, permissions.of_shown_scope("read", "mode")),
+    Operation("lookup", Lookup, VersionFound, lookup.lookup, request_permissions.of_lookup, DRAFT_LIMITS, alias=SUBJECT),
+    Operation("check", Check, CompatibilityResult, lookup.check_draft, request_permissions.of_check, DRAFT_LIMITS, alias=SUBJECT),
     Operation(
         "compare-versions", d.CompareVersions, d.SchemasCompared, differences.compare_versions, request_permissions.of_compare,
         (*DRAFT_LIMITS, "FINDINGS", "FINDINGS_CHARACTERS", "SHOWN_CHARACTERS", "TOUCHED"),
@@ -38,43 +53,43 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         ("NAME_LENGTH", "SEARCH_TERMS", "SEARCH_PAGE", "SEARCH_COUNTED"),
     ),
     Operation(
-        "get-schema", q.GetSchema, a.SchemaFound, queries.get_schema, permissions.anywhere("read"),
+        "get-schema", GetSchema, SchemaFound, queries.get_schema, permissions.anywhere("read"),
         immutable=True, alias=SUBJECT,
     ),
-    Operation("get-guid", q.GetGuid, a.SchemaFound, queries.get_guid, permissions.anywhere("read"), immutable=True),
-    Operation("get-guid-ids", q.GetGuidIds, a.GuidIds, queries.get_guid_ids, permissions.anywhere("read")),
+    Operation("get-guid", GetGuid, SchemaFound, queries.get_guid, permissions.anywhere("read"), immutable=True),
+    Operation("get-guid-ids", GetGuidIds, GuidIds, queries.get_guid_ids, permissions.anywhere("read")),
     Operation(
-        "get-version", q.GetVersion, a.VersionFound, queries.get_version, permissions.of_subject_in_any_context("read"),
+        "get-version", GetVersion, VersionFound, queries.get_version, permissions.of_subject_in_any_context("read"),
         alias=SUBJECT_UNLESS_EXACT,
     ),
     Operation(
-        "find-version", q.FindVersion, a.VersionFound, queries.find_version, permissions.of_subject("read"), alias=SUBJECT,
+        "find-version", FindVersion, VersionFound, queries.find_version, permissions.of_subject("read"), alias=SUBJECT,
         pauses=True,
     ),
     Operation(
         "get-pin", n.GetPin, n.PinFound, queries.get_pin, permissions.of_subject_in_any_context("read"), alias=SUBJECT
     ),
     Operation(
-        "list-subjects", q.ListSubjects, a.Subjects, listings.list_subjects, permissions.anywhere("read"), pauses=True
+        "list-subjects", ListSubjects, Subjects, listings.list_subjects, permissions.anywhere("read"), pauses=True
     ),
     Operation(
-        "list-versions", q.ListVersions, a.VersionNumbers, queries.list_versions, permissions.of_subject_in_any_context("read"),
+        "list-versions", ListVersions, VersionNumbers, queries.list_versions, permissions.of_subject_in_any_context("read"),
         alias=SUBJECT,
     ),
     Operation(
-        "list-schemas", q.ListSchemas, a.Versions, listings.list_schemas, permissions.anywhere("read"), pauses=True
+        "list-schemas", ListSchemas, Versions, listings.list_schemas, permissions.anywhere("read"), pauses=True
     ),
     Operation(
-        "list-settings", q.ListSettings, a.ScopeSettings, listings.list_settings, permissions.anywhere("read"),
+        "list-settings", ListSettings, ScopeSettings, listings.list_settings, permissions.anywhere("read"),
         ("SETTINGS_PAGE",),
     ),
     Operation(
-        "uses-of", q.UsesOf, a.Uses, queries.uses_of, permissions.anywhere("read"), alias=SUBJECT, pauses=True
+        "uses-of", UsesOf, Uses, queries.uses_of, permissions.anywhere("read"), alias=SUBJECT, pauses=True
     ),
     Operation(
-        "referenced-by", q.ReferencedBy, a.SchemaIds, queries.referenced_by, permissions.of_subject("read"), alias=SUBJECT
+        "referenced-by", ReferencedBy, SchemaIds, queries.referenced_by, permissions.of_subject("read"), alias=SUBJECT
     ),
-    Operation("list-contexts", q.ListContexts, a.Contexts, contexts.list_contexts, permissions.anywhere("read")),
+    Operation("list-contexts", ListContexts, Contexts, contexts.list_contexts, permissions.anywhere("read")),
     Operation(
         "list-associations", t.ListAssociations, t.Associations, association_queries.list_associations,
         request_permissions.of_list_associations, ("ASSOCIATIONS_LISTED",), alias=ASSOCIATED_SUBJECT,
@@ -83,5 +98,5 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         "get-associations", t.GetAssociations, t.AssociationResults, association_queries.get_associations,
         permissions.anywhere("read"), ("ASSOCIATION_BATCH", "ASSOCIATIONS_LISTED"),
     ),
-    Operation("get-outcome", q.GetOutcome, a.CommandOutcome, queries.get_outcome, request_permissions.of_get_outcome),
+    Operation("get-outcome", GetOutcome, CommandOutcome, queries.get_outcome, request_permissions.of_get_outcome),
 )  # fmt: skip

@@ -6,8 +6,8 @@ from treaty.core.access import permissions, request_permissions
 from treaty.core.handlers.registration import publication
 from treaty.core.handlers.schemaver import queries
 from treaty.core.messages import schemaver as s
+from treaty.core.messages.request import Request
 from treaty.core.operations import REGISTER_LIMITS, SUBJECT, Operation, is_always
-from treaty.core.requests import Request
 
 
 def _version_before(request: s.Publish | s.DeletePublished) -> Request[Any]:

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from treaty.core import answers as a
 from treaty.core.access import permissions, request_permissions
 from treaty.core.handlers.groups import exports, imports
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import transfers as x
+from treaty.core.messages.registration import RegisteredVersion
 from treaty.core.operations import DRAFT_LIMITS, REGISTER_LIMITS, Operation, is_always
 
 DECLARED: tuple[Operation[Any, Any], ...] = (
@@ -32,7 +32,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         query_before=lambda request: g.GetSubject(request.subject),
     ),
     Operation(
-        "import-version", x.ImportVersion, a.RegisteredVersion, imports.import_version, request_permissions.of_import,
+        "import-version", x.ImportVersion, RegisteredVersion, imports.import_version, request_permissions.of_import,
         tuple(dict.fromkeys((*REGISTER_LIMITS, *DRAFT_LIMITS, "ID_GAP"))), writes=True, answer_name="registered",
         is_idempotent=is_always, query_before=lambda request: g.GetOrdinal(request.subject, request.ordinal),
     ),

@@ -7,7 +7,6 @@ from typing import Any
 
 from treaty.core.access.permissions import RequiredPermission, on_subject, on_topic, refuse_unless_met
 from treaty.core.access.request_permissions import of_associate
-from treaty.core.answers import TOPIC, DeletedVersions, Resource
 from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers import association_queries as tied
 from treaty.core.handlers.association_queries import (
@@ -28,6 +27,7 @@ from treaty.core.messages.associations import (
     ANY,
     KINDS,
     LIFECYCLES,
+    TOPIC,
     Associate,
     AssociatedSubject,
     AssociationChange,
@@ -39,13 +39,15 @@ from treaty.core.messages.associations import (
     EntryRefusal,
     ImportedAssociation,
     Op,
+    Resource,
     ResourceBound,
     ResourceChange,
     subject_for,
 )
+from treaty.core.messages.settings import Scope
+from treaty.core.messages.versions import DeletedVersions
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Referenced, Refusal, ResourceAssociated, StronglyAssociated, TooManyAssociations
-from treaty.core.requests import Scope
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.association_table import ASSOCIATION, ASSOCIATION_BY_GUID, AssociationKey
 from treaty.core.state.rows import Row, make_row, make_tombstone

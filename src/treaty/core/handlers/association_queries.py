@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from treaty.core.answers import TOPIC, Resource, ResourceAssociation
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.versions import describe_version, visible_versions
 from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_LISTED, COUNTER
 from treaty.core.messages.associations import (
     ANY,
+    TOPIC,
     AssociatedSubject,
     AssociationResult,
     AssociationResults,
@@ -19,6 +19,8 @@ from treaty.core.messages.associations import (
     OfId,
     OfName,
     OfSubject,
+    Resource,
+    ResourceAssociation,
     ResourceBound,
 )
 from treaty.core.names import Subject, subject_of

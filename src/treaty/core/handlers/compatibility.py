@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from treaty.core.answers import CompatibilityResult, Config
 from treaty.core.finding import (
     EXTERNAL_REFERENCE,
     OTHER_FORMAT,
@@ -24,7 +23,9 @@ from treaty.core.handlers.drafts.schemas import ParsedDraft, answers, resolve_sc
 from treaty.core.handlers.schemaver.labels import live_labels
 from treaty.core.handlers.versions import StoredVersion, latest_version, newest_first, schema_row
 from treaty.core.limits import ERROR_CHARACTERS
+from treaty.core.messages.compatibility import CompatibilityResult
 from treaty.core.messages.schemaver import SCHEMAVER
+from treaty.core.messages.settings import Config
 from treaty.core.names import Subject
 from treaty.core.policy import NONE, STRICTNESS, Level, VersionRange, word_of
 from treaty.core.refusals import Incompatible, Reason

@@ -3,15 +3,16 @@
 from dataclasses import replace
 
 from treaty.core import limits
-from treaty.core.answers import ContextMade, Contexts, DeletedVersions
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.capacity import refuse_new_context
 from treaty.core.handlers.schema_ids import id_counter
 from treaty.core.handlers.settings import IMPORTING, mode_in_force, refuse_if_readonly, remove_settings
 from treaty.core.limits import NAME_LENGTH
+from treaty.core.messages.contexts import ContextMade, Contexts, DeleteContext, ListContexts, MakeContext
+from treaty.core.messages.settings import Scope
+from treaty.core.messages.versions import DeletedVersions
 from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name, is_visible, subject_of
 from treaty.core.refusals import InvalidSubject, NotEmpty, NotPermitted, TooLarge
-from treaty.core.requests import DeleteContext, ListContexts, MakeContext, Scope
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.rows import make_row, make_tombstone
 from treaty.core.state.state_tables import CONTEXT, COUNTER, SUBJECT, ContextKey, ids_key

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from treaty.core import limits
 from treaty.core.access.rights import Access
-from treaty.core.answers import DeletedVersions, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.association_queries import has_association, no_live_version
 from treaty.core.handlers.settings import refuse_if_readonly, remove_settings
@@ -36,9 +35,11 @@ from treaty.core.handlers.versions import (
     with_ordinal,
 )
 from treaty.core.messages.groups import DeleteOrdinal
+from treaty.core.messages.request import Visible
+from treaty.core.messages.settings import Scope
+from treaty.core.messages.versions import DeletedVersions, DeleteSubject, DeleteVersion, VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import AlreadyDeleted, NotDeletedFirst
-from treaty.core.requests import DeleteSubject, DeleteVersion, Scope, Visible
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.rows import Row, make_row

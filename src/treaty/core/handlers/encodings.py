@@ -21,9 +21,9 @@ from treaty.core.messages.encodings import (
     ListCodecs,
     ListEncodings,
 )
+from treaty.core.messages.settings import Scope
 from treaty.core.names import Subject
 from treaty.core.refusals import CodecExists, CodecNotFound, EncodingNotFound, InvalidCodec, TooLarge
-from treaty.core.requests import Scope
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.rows import UnreadableRowError, make_row

@@ -11,9 +11,8 @@ from heapq import merge
 from itertools import chain, groupby
 from typing import Any, TypeVar, cast
 
-from treaty.core import answers, limits, requests
+from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
-from treaty.core.answers import ResourceAssociation
 from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.association_queries import describe_associations
 from treaty.core.handlers.settings import own_config, own_mode, scope_key
@@ -26,8 +25,12 @@ from treaty.core.handlers.versions import (
     rows_of,
     subject_of_key,
 )
+from treaty.core.messages.associations import ResourceAssociation
+from treaty.core.messages.listings import ListSchemas, ListSubjects, Subjects, Versions
+from treaty.core.messages.request import Visible
+from treaty.core.messages.settings import ListSettings, Scope, ScopeSetting, ScopeSettings
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
-from treaty.core.requests import Scope
 from treaty.core.schema import RuleSet
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.state_tables import (
@@ -50,7 +53,7 @@ from treaty.core.state.view import View, after, past, span
 
 T = TypeVar("T")
 Entry = ListedEntry | NumberEntry
-Paged = requests.ListSubjects | requests.ListSchemas | requests.ListSettings
+Paged = ListSubjects | ListSchemas | ListSettings
 
 PAUSE_ROWS = 64
 """Rows between two pauses."""
@@ -115,9 +118,7 @@ def _onwards(view: View, prefix: Subject, last: str | None, *number: int) -> Ite
             yield stretch, ()
 
 
-def list_subjects(
-    view: View, command: Command[requests.ListSubjects], engine: SchemaEngine
-) -> PausingWork[Decision[answers.Subjects]]:
+def list_subjects(view: View, command: Command[ListSubjects], engine: SchemaEngine) -> PausingWork[Decision[Subjects]]:
     """List subjects by prefix; only those with a version that may be seen."""
     request = command.request
     entries = chain.from_iterable(
@@ -130,12 +131,10 @@ def list_subjects(
         else:
             _, context, name = entry
             names.append(name if context == DEFAULT_CONTEXT else f":{context}:{name}")
-    return Decision((), answers.Subjects(tuple(names)))
+    return Decision((), Subjects(tuple(names)))
 
 
-def _readable_names(
-    view: View, visible: requests.Visible, stretch: SubjectRange, beyond: Key
-) -> Iterator[ListedEntry | None]:
+def _readable_names(view: View, visible: Visible, stretch: SubjectRange, beyond: Key) -> Iterator[ListedEntry | None]:
     """Entries of a stretch (state, context, name) of subjects with a version that may be seen, and pauses."""
     base, reads = without_filter(view)
     yield None
@@ -148,7 +147,7 @@ def _readable_names(
             yield None
 
 
-def _list_versions(view: View, visible: requests.Visible, stretch: SubjectRange, beyond: Key) -> Iterator[ListedEntry]:
+def _list_versions(view: View, visible: Visible, stretch: SubjectRange, beyond: Key) -> Iterator[ListedEntry]:
     """Entries (state, context, name) of subjects with a version that may be seen; for deleted ones also of those that
     live.
     """
@@ -181,14 +180,12 @@ def _page(entries: Iterable[T | None], request: Paged, limit: int) -> Iterator[T
             yield cast("T", entry)
 
 
-def list_schemas(
-    view: View, command: Command[requests.ListSchemas], engine: SchemaEngine
-) -> PausingWork[Decision[answers.Versions]]:
+def list_schemas(view: View, command: Command[ListSchemas], engine: SchemaEngine) -> PausingWork[Decision[Versions]]:
     """List versions of many subjects, by subject and number. One whose schema is missing hides itself, and not the list."""
     request = command.request
     limit = min(max(0, request.limit), limits.COUNTER)
     page: list[StoredVersion] = []
-    described: list[answers.VersionFound] = []
+    described: list[VersionFound] = []
     entries: Iterator[Entry | None] = _page(_list_wanted(view, request), request, limits.COUNTER if limit else 0)
     for entry in entries:
         stored = None if entry is None else _read(view, request, entry)
@@ -201,7 +198,7 @@ def list_schemas(
         if len(described) >= limit:
             break
     subjects = [subject_of_key(key) for key, _ in page]
-    answer = answers.Versions(
+    answer = Versions(
         tuple(described),
         tuple(_aliases(view, subject) for subject in subjects) if request.aliases else (),
         tuple(_list_associations(view, subject, request) for subject in subjects) if _asks_who_is_tied(request) else (),
@@ -209,7 +206,7 @@ def list_schemas(
     return Decision((), answer)
 
 
-def _list_wanted(view: View, request: requests.ListSchemas) -> Iterator[Entry | None]:
+def _list_wanted(view: View, request: ListSchemas) -> Iterator[Entry | None]:
     """Entries of the versions that a list asks for, and pauses. A row is read only where it says whether it is one of them:
     what is before an `offset` costs little.
     """
@@ -219,14 +216,14 @@ def _list_wanted(view: View, request: requests.ListSchemas) -> Iterator[Entry | 
     return (entry if entry is not None and _is_wanted(view, request, entry) else None for entry in entries)
 
 
-def _read(view: View, request: requests.ListSchemas, entry: Entry) -> StoredVersion | None:
+def _read(view: View, request: ListSchemas, entry: Entry) -> StoredVersion | None:
     """The version of an entry: that of a number, or the latest one of a subject."""
     if request.latest:
         return latest_version(view, Subject(entry[1], entry[2]), request.visible)
     return next(rows_of(view, (cast("NumberEntry", entry),)), None)
 
 
-def _is_wanted(view: View, request: requests.ListSchemas, entry: Entry) -> bool:
+def _is_wanted(view: View, request: ListSchemas, entry: Entry) -> bool:
     stored = _read(view, request, entry)
     if stored is None:
         return False
@@ -246,11 +243,11 @@ def _is_wanted(view: View, request: requests.ListSchemas, entry: Entry) -> bool:
     )
 
 
-def _asks_who_is_tied(request: requests.ListSchemas) -> bool:
+def _asks_who_is_tied(request: ListSchemas) -> bool:
     return bool(request.resource_type or request.kinds or request.lifecycles)
 
 
-def _list_associations(view: View, subject: Subject, request: requests.ListSchemas) -> tuple[ResourceAssociation, ...]:
+def _list_associations(view: View, subject: Subject, request: ListSchemas) -> tuple[ResourceAssociation, ...]:
     """Associations of a subject that a list asks for."""
     return tuple(
         association
@@ -266,7 +263,7 @@ def _aliases(view: View, subject: Subject) -> tuple[str, ...]:
     return tuple(sorted(str(Subject(key.context, key.subject)) for key in keys))
 
 
-def _versions(view: View, request: requests.ListSchemas) -> Iterator[NumberEntry | None]:
+def _versions(view: View, request: ListSchemas) -> Iterator[NumberEntry | None]:
     """Entries of versions by subject and number, and pauses."""
     base, reads = without_filter(view)
     states, last = STATES[request.visible], request.after or (None, 0)
@@ -276,24 +273,22 @@ def _versions(view: View, request: requests.ListSchemas) -> Iterator[NumberEntry
         yield from (entry if reads(entry[1:]) else None for entry in merge(*walks, key=_place))
 
 
-def _subjects(view: View, request: requests.ListSchemas) -> Iterator[ListedEntry | None]:
+def _subjects(view: View, request: ListSchemas) -> Iterator[ListedEntry | None]:
     """Entries of subjects that have a version, and pauses."""
     base, reads = without_filter(view)
-    listed: requests.Visible = "all" if request.visible == "deleted" else request.visible
+    listed: Visible = "all" if request.visible == "deleted" else request.visible
     for stretch, beyond in _onwards(view, request.prefix, request.after and request.after[0]):
         yield None
         yield from (entry if reads(entry[1:]) else None for entry in _list_versions(base, listed, stretch, beyond))
 
 
-def list_settings(
-    view: View, command: Command[requests.ListSettings], engine: SchemaEngine
-) -> Decision[answers.ScopeSettings]:
+def list_settings(view: View, command: Command[ListSettings], engine: SchemaEngine) -> Decision[ScopeSettings]:
     """List what is set at contexts, everywhere and at subjects, in this order; a context is always listed."""
     request = command.request
     last = scope_key(request.after) if request.after else ()
     keys = (key for key, _ in groupby(merge(*_scopes(view, request.prefix, last))) if key > last)
     page = _page(keys, request, min(request.limit, limits.SETTINGS_PAGE))
-    return Decision((), answers.ScopeSettings(tuple(_setting(view, key) for key in page if key is not None)))
+    return Decision((), ScopeSettings(tuple(_setting(view, key) for key in page if key is not None)))
 
 
 def _scopes(view: View, prefix: Subject, last: Key) -> Iterator[Iterable[ScopeKey]]:
@@ -317,11 +312,11 @@ def _scopes(view: View, prefix: Subject, last: Key) -> Iterator[Iterable[ScopeKe
         yield view.walk(table, max(low, last), high)
 
 
-def _setting(view: View, key: ScopeKey) -> answers.ScopeSetting:
+def _setting(view: View, key: ScopeKey) -> ScopeSetting:
     kind, context, name = key
     scope = Scope(context, name if kind == "subject" else None)
     highest = view.get(COUNTER, ids_key(context)) if kind == "context" else None
-    return answers.ScopeSetting(
+    return ScopeSetting(
         context=context,
         name=scope.name,
         config=own_config(view, scope),

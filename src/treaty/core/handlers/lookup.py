@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
-from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.finding import Finding
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
@@ -33,10 +32,13 @@ from treaty.core.handlers.versions import (
     same_name_elsewhere,
     select,
 )
+from treaty.core.messages.compatibility import Check, CompatibilityResult
+from treaty.core.messages.request import LATEST, Visible
+from treaty.core.messages.settings import Config, Scope
+from treaty.core.messages.versions import Lookup, VersionFound
 from treaty.core.names import Subject
 from treaty.core.policy import in_words
 from treaty.core.refusals import Invalid, InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
-from treaty.core.requests import LATEST, Check, Lookup, Scope, Visible
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.state.state_tables import SUBJECT

@@ -5,7 +5,6 @@ from itertools import islice
 
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
-from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.policies import refuse_bad_words, refuse_missing_version
 from treaty.core.handlers.settings import policy_named
@@ -21,10 +20,10 @@ from treaty.core.messages.policies import (
     PolicyFound,
     PolicyStored,
 )
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.policy import BUILT_IN_POLICIES, Level, in_words
 from treaty.core.policy import named_policies as used_policies
 from treaty.core.refusals import InvalidSetting, NotPermitted, PreviousLevelDiffers, SettingNotFound, TooLarge
-from treaty.core.requests import Scope
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.policy_table import POLICY, PolicyKey

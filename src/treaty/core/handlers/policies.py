@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import NoReturn
 
-from treaty.core.answers import Config
 from treaty.core.handlers.settings import (
     POLICY_MEMBERS,
     config_in_force,
@@ -17,6 +16,7 @@ from treaty.core.handlers.settings import (
 from treaty.core.handlers.validators import refuse_bad_validators
 from treaty.core.handlers.versions import with_ordinal
 from treaty.core.limits import COUNTER
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.names import Subject
 from treaty.core.policy import (
     BY_PROPERTY,
@@ -33,7 +33,6 @@ from treaty.core.policy import (
     word_of,
 )
 from treaty.core.refusals import InvalidSetting, NotPermitted, VersionNotFound
-from treaty.core.requests import Scope
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.state_tables import SUBJECT

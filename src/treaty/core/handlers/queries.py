@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
-from treaty.core import answers, requests
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.access.private_subjects import hides_subjects, may_read
 from treaty.core.access.rights import Access
@@ -26,7 +25,22 @@ from treaty.core.handlers.versions import (
     subject_of_key,
     with_schema,
 )
+from treaty.core.messages.listings import ListVersions, VersionNumbers
 from treaty.core.messages.names import GetPin, PinFound
+from treaty.core.messages.outcomes import CommandOutcome, GetOutcome
+from treaty.core.messages.request import Visible
+from treaty.core.messages.schemas import (
+    GetGuid,
+    GetGuidIds,
+    GetSchema,
+    GuidIds,
+    ReferencedBy,
+    SchemaFound,
+    SchemaIds,
+    Uses,
+    UsesOf,
+)
+from treaty.core.messages.versions import FindVersion, GetVersion, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import NotFound, SchemaNotFound, VersionNotFound
 from treaty.core.schema_engine import SchemaEngine
@@ -36,7 +50,7 @@ from treaty.core.state.values import Outcome
 from treaty.core.state.view import View
 
 
-def get_schema(view: View, command: Command[requests.GetSchema], engine: SchemaEngine) -> Decision[answers.SchemaFound]:
+def get_schema(view: View, command: Command[GetSchema], engine: SchemaEngine) -> Decision[SchemaFound]:
     """Return a schema by id. The context is the named subject's, or the default one, or one that holds that subject."""
     request = command.request
     key = _schema_key(view, request.schema_id, request.subject)
@@ -67,10 +81,10 @@ def _contexts(view: View, subject: Subject | None) -> Iterator[str]:
         yield from (namesake.context for namesake in same_name_elsewhere(view, subject) if has_version(view, namesake))
 
 
-def _describe_schema(view: View, key: SchemaKey, subject: Subject | None) -> answers.SchemaFound:
+def _describe_schema(view: View, key: SchemaKey, subject: Subject | None) -> SchemaFound:
     schema = schema_row(view, *key)
     use = _find_use(view, key, subject)
-    return answers.SchemaFound(
+    return SchemaFound(
         schema_id=key.id,
         guid=schema.guid,
         format=schema.format,
@@ -94,7 +108,7 @@ def _find_use(view: View, key: SchemaKey, subject: Subject | None) -> StoredVers
     return next(chain.from_iterable(candidates), None)
 
 
-def get_guid(view: View, command: Command[requests.GetGuid], engine: SchemaEngine) -> Decision[answers.SchemaFound]:
+def get_guid(view: View, command: Command[GetGuid], engine: SchemaEngine) -> Decision[SchemaFound]:
     """Return a schema by guid, in whatever context it is; no subject is named."""
     request = command.request
     key = next(view.find(SCHEMA_EVERYWHERE, (request.guid,)), None)
@@ -103,21 +117,19 @@ def get_guid(view: View, command: Command[requests.GetGuid], engine: SchemaEngin
     return Decision((), replace(_describe_schema(view, key, None), subject="", number=0))
 
 
-def get_guid_ids(view: View, command: Command[requests.GetGuidIds], engine: SchemaEngine) -> Decision[answers.GuidIds]:
+def get_guid_ids(view: View, command: Command[GetGuidIds], engine: SchemaEngine) -> Decision[GuidIds]:
     """Return the ids of a guid, one per context: the lowest."""
     request = command.request
     ids: dict[str, int] = {}
     for context, schema_id in view.find(SCHEMA_EVERYWHERE, (request.guid,)):
         ids.setdefault(context, schema_id)
-    return Decision((), answers.GuidIds(tuple(sorted(ids.items()))))
+    return Decision((), GuidIds(tuple(sorted(ids.items()))))
 
 
-def get_version(
-    view: View, command: Command[requests.GetVersion], engine: SchemaEngine
-) -> Decision[answers.VersionFound]:
+def get_version(view: View, command: Command[GetVersion], engine: SchemaEngine) -> Decision[VersionFound]:
     """Return one version of a subject; an unqualified name is looked for in the other contexts too."""
     request = command.request
-    visible: requests.Visible = "all" if request.deleted else "live"
+    visible: Visible = "all" if request.deleted else "live"
     subject = at_home(view, request.subject, visible)
     answer = describe_version(view, select(view, subject, request.version, visible))
     if request.find_tags:
@@ -154,7 +166,7 @@ def _no_such_pin(view: View, subject: Subject, schema_id: int) -> NotFound:
     )
 
 
-def at_home(view: View, subject: Subject, visible: requests.Visible) -> Subject:
+def at_home(view: View, subject: Subject, visible: Visible) -> Subject:
     """Return the subject, or the one of this name in another context where the default one has none."""
     if has_version(view, subject, visible):
         return subject
@@ -162,11 +174,11 @@ def at_home(view: View, subject: Subject, visible: requests.Visible) -> Subject:
 
 
 def find_version(
-    view: View, command: Command[requests.FindVersion], engine: SchemaEngine
-) -> PausingWork[Decision[answers.VersionFound]]:
+    view: View, command: Command[FindVersion], engine: SchemaEngine
+) -> PausingWork[Decision[VersionFound]]:
     """Return the newest version whose metadata has the properties."""
     request = command.request
-    visible: requests.Visible = "all" if request.deleted else "live"
+    visible: Visible = "all" if request.deleted else "live"
     if not has_version(view, request.subject, visible):
         raise no_subject(request.subject)
     properties = set(request.properties)
@@ -179,9 +191,7 @@ def find_version(
     raise SchemaNotFound.of("SCHEMA_NOT_FOUND", message, subject=str(request.subject))
 
 
-def list_versions(
-    view: View, command: Command[requests.ListVersions], engine: SchemaEngine
-) -> Decision[answers.VersionNumbers]:
+def list_versions(view: View, command: Command[ListVersions], engine: SchemaEngine) -> Decision[VersionNumbers]:
     """List the version numbers of a subject."""
     request = command.request
     subject = at_home(view, request.subject, request.visible)
@@ -189,10 +199,10 @@ def list_versions(
     if not versions:
         raise no_subject(request.subject)
     deleted = tuple(number for number, state in versions if state != "live")
-    return Decision((), answers.VersionNumbers(tuple(number for number, _ in versions), deleted))
+    return Decision((), VersionNumbers(tuple(number for number, _ in versions), deleted))
 
 
-def uses_of(view: View, command: Command[requests.UsesOf], engine: SchemaEngine) -> PausingWork[Decision[answers.Uses]]:
+def uses_of(view: View, command: Command[UsesOf], engine: SchemaEngine) -> PausingWork[Decision[Uses]]:
     """List where a schema is used."""
     request = command.request
     key = yield from _find_used(view, request.schema_id, request.subject)
@@ -202,7 +212,7 @@ def uses_of(view: View, command: Command[requests.UsesOf], engine: SchemaEngine)
         if reads(use):
             uses.append((str(subject_of_key(use)), version.number))
         yield
-    return Decision((), answers.Uses(tuple(sorted(uses))))
+    return Decision((), Uses(tuple(sorted(uses))))
 
 
 def _find_used(view: View, schema_id: int, subject: Subject | None) -> PausingWork[SchemaKey]:
@@ -219,19 +229,15 @@ def _find_used(view: View, schema_id: int, subject: Subject | None) -> PausingWo
     raise _no_schema(schema_id)
 
 
-def referenced_by(
-    view: View, command: Command[requests.ReferencedBy], engine: SchemaEngine
-) -> Decision[answers.SchemaIds]:
+def referenced_by(view: View, command: Command[ReferencedBy], engine: SchemaEngine) -> Decision[SchemaIds]:
     """List the ids of schemas that refer to a version."""
     request = command.request
     stored = select(view, request.subject, request.version, "all")
     ids = sorted({key.id for key in referrers(view, stored[0], "all" if request.deleted else "live")})
-    return Decision((), answers.SchemaIds(tuple(ids)))
+    return Decision((), SchemaIds(tuple(ids)))
 
 
-def get_outcome(
-    view: View, command: Command[requests.GetOutcome], engine: SchemaEngine
-) -> Decision[answers.CommandOutcome]:
+def get_outcome(view: View, command: Command[GetOutcome], engine: SchemaEngine) -> Decision[CommandOutcome]:
     """Return the outcome of a command."""
     request = command.request
     principal = command.principal if request.principal is None else request.principal
@@ -244,7 +250,7 @@ def get_outcome(
             allowed="the principal who sent it, or an administrator who names that one",
         )
     members = value.members if _may_hear(view, command.access, value) else ()
-    return Decision((), answers.CommandOutcome(request.command_id, value.sequence, value.kind, members))
+    return Decision((), CommandOutcome(request.command_id, value.sequence, value.kind, members))
 
 
 def _may_hear(view: View, access: Access | None, outcome: Outcome) -> bool:

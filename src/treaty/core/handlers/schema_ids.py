@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from treaty.core import limits
 from treaty.core.access.authorized_view import AuthorizedView
-from treaty.core.answers import ForcedRegistration, RegisteredVersion, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
 from treaty.core.handlers.drafts.names import NewNames, name_rows
@@ -23,9 +22,12 @@ from treaty.core.handlers.uses import (
 from treaty.core.handlers.versions import StoredVersion, as_sent, highest_number, version_with_number, with_schema
 from treaty.core.limits import ID_GAP
 from treaty.core.messages.names import SEQUENCE
+from treaty.core.messages.registration import Register, RegisteredVersion, SubjectCreation
+from treaty.core.messages.settings import Scope
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
+from treaty.core.policy import ForcedRegistration
 from treaty.core.refusals import InvalidSchema, NotPermitted, Referenced, TooLarge
-from treaty.core.requests import Register, Scope, SubjectCreation
 from treaty.core.schema import Pairs
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.state_tables import (

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from functools import lru_cache
 from operator import attrgetter
 
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.policy import (
     DEFAULT_LEVEL,
@@ -19,7 +19,6 @@ from treaty.core.policy import (
     word_of,
 )
 from treaty.core.refusals import NotPermitted
-from treaty.core.requests import Scope
 from treaty.core.state.policy_table import POLICY, PolicyKey
 from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.state_tables import CONFIG, MODE, ScopeKey

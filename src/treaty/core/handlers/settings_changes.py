@@ -3,7 +3,6 @@
 from dataclasses import fields, replace
 from itertools import chain
 
-from treaty.core.answers import Config, ConfigStored, ModeStored
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.contexts import refuse_invisible_name
 from treaty.core.handlers.drafts.versions import refuse_bad_rules
@@ -36,10 +35,21 @@ from treaty.core.handlers.uses import (
 )
 from treaty.core.handlers.versions import stored_versions, subject_of_key
 from treaty.core.limits import NAME_LENGTH
+from treaty.core.messages.settings import (
+    Config,
+    ConfigStored,
+    DeleteConfig,
+    DeleteMode,
+    GetConfig,
+    GetMode,
+    ModeStored,
+    Scope,
+    SetConfig,
+    SetMode,
+)
 from treaty.core.names import EVERYWHERE, Subject, is_subject_name, is_visible
 from treaty.core.policy import DEFAULT_LEVEL
 from treaty.core.refusals import InvalidSetting, InvalidSubject, NotPermitted, SettingNotFound
-from treaty.core.requests import DeleteConfig, DeleteMode, GetConfig, GetMode, Scope, SetConfig, SetMode
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.state_tables import CONFIG, MODE, SUBJECT, VERSION

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from treaty.core.access.private_subjects import is_private
 from treaty.core.handlers.versions import STATES, StoredVersion, rows_of, schema_row, subject_of_key, with_schema
+from treaty.core.messages.request import Visible
 from treaty.core.names import Subject
 from treaty.core.refusals import Encoded, NotPermitted, Reason, Referenced, Refusal, SchemaPinned, SubjectAssociated
-from treaty.core.requests import Visible
 from treaty.core.sources import SchemaPin
 from treaty.core.state import association_table, policy_table, schemaver_tables
 from treaty.core.state import state_tables as t

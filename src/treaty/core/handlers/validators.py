@@ -6,13 +6,13 @@ the same admission as the policy of the subject.
 
 from dataclasses import dataclass, replace
 
-from treaty.core.answers import Config
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility, compared_with
 from treaty.core.handlers.drafts.schemas import ParsedDraft, answers, resolve_schema
 from treaty.core.handlers.settings import package_of, policy_named
 from treaty.core.handlers.versions import schema_row
 from treaty.core.limits import VALIDATED_CHARACTERS, VALIDATED_VERSIONS, VALIDATOR_CHARACTERS, VALIDATORS
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.names import Subject
 from treaty.core.policy import (
     BUILT_IN_POLICIES,
@@ -26,7 +26,6 @@ from treaty.core.policy import (
     parse_validator,
 )
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSetting, NotPermitted, Reason, TooLarge
-from treaty.core.requests import Scope
 from treaty.core.schema import Metadata, Pairs
 from treaty.core.schema_engine import (
     DescribeValidators,

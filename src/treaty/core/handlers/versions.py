@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import chain, islice
 
-from treaty.core.answers import VersionFound
 from treaty.core.limits import COUNTER
 from treaty.core.messages.names import SEQUENCE
+from treaty.core.messages.request import LATEST, Visible
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
-from treaty.core.requests import LATEST, Visible
 from treaty.core.schema import CODED, Pairs, Reference, opaque_bytes, refuse_large_size
 from treaty.core.state.rows import UnreadableRowError
 from treaty.core.state.state_tables import (

@@ -1,1 +1,1 @@
-"""Requests and answers by area: groups, encodings, associations. Those of subjects and versions are in `treaty.core.requests` and `answers`."""
+"""Requests and answers, frozen dataclasses, in a module for each area; `request` has the base class of requests."""

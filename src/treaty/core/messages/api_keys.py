@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from treaty.core.requests import Request
+from treaty.core.messages.request import Request
 
 KeyAction = Literal["READ", "BUMP", "CREATE", "CREATE_VENDOR"]
 """What a key may do with the schemas of its vendor; each one includes those before it. The last one holds for the vendors

@@ -4,12 +4,13 @@ A subject with a STRONG association belongs to one resource: no schema may refer
 with the resource. A WEAK one only says which subject has the schemas of a resource; a subject may have many of them.
 """
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
-from treaty.core.answers import TOPIC, DeletedVersions, Resource, ResourceAssociation, VersionFound
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.limits import ASSOCIATIONS_LISTED
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.versions import DeletedVersions, VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     ERROR_CLASSES,
@@ -22,14 +23,40 @@ from treaty.core.refusals import (
     Unavailable,
     error_tag,
 )
-from treaty.core.requests import Register, Request
+from treaty.light_dataclass import dataclass
 
+TOPIC = "topic"
+"""The resource type of topics in requests of clients."""
 KINDS = ("key", "value")
 """The part of a topic's records that a subject describes."""
 Op = Literal["CREATE", "UPSERT", "DELETE"]
 LIFECYCLES = ("STRONG", "WEAK")
 ANY = "-"
 """Any namespace, or any name of a resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A resource of associations: a topic, by name in a namespace (a cluster), and by an id that never changes."""
+
+    name: str
+    namespace: str
+    id: str = ""
+    type: str = TOPIC
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceAssociation:
+    """An association. `subject` is qualified; times are in milliseconds since the epoch."""
+
+    subject: str
+    guid: str
+    resource: Resource
+    kind: str
+    lifecycle: str = "WEAK"
+    frozen: bool = False
+    created: int = 0
+    updated: int = 0
 
 
 # -------------------------------------------------------------------------------------------------------- answers

@@ -6,8 +6,8 @@ A page, a command or a program shows why a change breaks, at the line that break
 from dataclasses import dataclass
 
 from treaty.core.finding import ExplainedDifference, Finding, LevelResult
+from treaty.core.messages.request import LATEST, Request, Selector
 from treaty.core.names import Subject
-from treaty.core.requests import LATEST, Request, Selector
 from treaty.core.schema import Draft
 
 SUBJECT_TOUCHED, SOURCE_TOUCHED, QUERY_TOUCHED = "SUBJECT", "SOURCE", "QUERY"

@@ -7,9 +7,9 @@ for good: a payload with an id can be read as long as the subject has the encodi
 
 from dataclasses import dataclass
 
-from treaty.core.answers import VersionFound
+from treaty.core.messages.request import Request
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
-from treaty.core.requests import Request
 from treaty.core.schema import Pairs
 
 NO_CODEC = ""

@@ -8,11 +8,13 @@ and a number for each format and type (PDP-1, "Group", "VersionInfo").
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from treaty.core.answers import CompatibilityResult, Config, VersionFound
+from treaty.core.messages.compatibility import CompatibilityResult
+from treaty.core.messages.request import Request
 from treaty.core.messages.schemaver import IGLU
+from treaty.core.messages.settings import Config
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
 from treaty.core.policy import Level
-from treaty.core.requests import Request
 from treaty.core.schema import Draft, Pairs
 from treaty.core.state.values import PolicyValue
 

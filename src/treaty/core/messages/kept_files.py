@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from treaty.core.requests import Request
+from treaty.core.messages.request import Request
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from typing import Literal
 
 from treaty.core.limits import SOURCES_PAGE
 from treaty.core.messages.assessments import ChangeAssessment
-from treaty.core.requests import Register, Request
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
 from treaty.core.schema import Pairs
 from treaty.core.sources import ImportedQuery, QueryPlan, Source, SourceColumn, SourcePart, StoredType
 from treaty.light_dataclass import dataclass

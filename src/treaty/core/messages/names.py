@@ -5,9 +5,9 @@ A version has its ordinal, Confluent's number, and further names by id schemes. 
 ordinal + 1 (AVRO-1124, "id generation"), and holds in every subject.
 """
 
-from treaty.core.answers import VersionFound
+from treaty.core.messages.request import LATEST, Request, Selector
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
-from treaty.core.requests import LATEST, Request, Selector
 from treaty.light_dataclass import dataclass
 
 SEQUENCE = "sequence"

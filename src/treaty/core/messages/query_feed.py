@@ -1,7 +1,7 @@
 """The feed of queries: what runners and those who watch queries ask, and wait for."""
 
 from treaty.core.limits import SOURCES_PAGE
-from treaty.core.requests import Request
+from treaty.core.messages.request import Request
 from treaty.core.sources import Source
 from treaty.light_dataclass import dataclass
 

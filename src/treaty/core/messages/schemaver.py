@@ -20,10 +20,10 @@ VISIBILITY_DIFFERS, SUPERSEDED_MISSING, SUPERSEDED_HIGHER), `Incompatible` with 
 
 from dataclasses import dataclass
 
-from treaty.core.answers import VersionFound
 from treaty.core.finding import Finding
+from treaty.core.messages.request import Request
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
-from treaty.core.requests import Request
 from treaty.core.schema import Draft
 
 SCHEMAVER = "schemaver"

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.messages.metastore import (
     ChangeSource,
     CreateSource,
@@ -22,7 +21,9 @@ from treaty.core.messages.metastore import (
     UndropSource,
 )
 from treaty.core.messages.names import GetPin, PinFound
-from treaty.core.requests import GetSchema, GetVersion, Request
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetSchema, SchemaFound
+from treaty.core.messages.versions import GetVersion, VersionFound
 
 
 @dataclass(frozen=True, slots=True)

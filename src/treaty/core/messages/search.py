@@ -7,8 +7,8 @@ server answers it; it is a copy that may be some seconds old.
 import re
 
 from treaty.core.limits import NAME_LENGTH, SEARCH_PAGE, SEARCH_TERMS
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Invalid
-from treaty.core.requests import Request
 from treaty.light_dataclass import dataclass
 
 TERMS = {

@@ -7,12 +7,14 @@ The importing requests need the mode IMPORT, as registrations with an id do.
 from dataclasses import dataclass
 from typing import Literal
 
-from treaty.core.answers import ForcedRegistration, RegisteredVersion, VersionFound
 from treaty.core.limits import EXPORT_PAGE
 from treaty.core.messages.encodings import NO_CODEC, CodecType, EncodingAssigned
 from treaty.core.messages.groups import GroupCreated, GroupSettings
+from treaty.core.messages.registration import RegisteredVersion
+from treaty.core.messages.request import Request
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import EVERYWHERE, Subject
-from treaty.core.requests import Request
+from treaty.core.policy import ForcedRegistration
 from treaty.core.schema import Draft, Pairs
 from treaty.core.state.values import PolicyValue
 

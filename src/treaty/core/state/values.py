@@ -3,8 +3,7 @@
 from dataclasses import field
 from typing import ClassVar
 
-from treaty.core.answers import ForcedRegistration
-from treaty.core.policy import NONE, Level, VersionRange
+from treaty.core.policy import NONE, ForcedRegistration, Level, VersionRange
 from treaty.core.schema import Metadata, Pairs, RuleSet
 from treaty.core.sources import Assignment, DroppedSource, PlanningJob, Runner, Source, StoredType, Topic, TopicLease
 from treaty.light_dataclass import dataclass

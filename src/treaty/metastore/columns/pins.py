@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treaty.client.references import resolve_schema
-from treaty.core.answers import Uses
 from treaty.core.messages.names import GetPin, PinFound
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.schemas import Uses, UsesOf
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import NotFound, SchemaNotFound, SubjectNotFound, VersionNotFound
 from treaty.core.registry import Exchange, request_answer
-from treaty.core.requests import LATEST, UsesOf
 from treaty.core.schema import Reference
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.metastore.columns.plan_functions import parse_resolved

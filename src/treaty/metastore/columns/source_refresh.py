@@ -16,10 +16,10 @@ from treaty.core.messages.metastore import (
     SourceColumnChange,
     SourceStored,
 )
+from treaty.core.messages.schemas import GetSchema
 from treaty.core.names import Subject
 from treaty.core.refusals import NotFound, NotPermitted, TypeNotFound
 from treaty.core.registry import Exchange, request_answer
-from treaty.core.requests import GetSchema
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.sources import TABLE_KIND, SchemaPin, Source, SourceColumn, SourcePart
 from treaty.core.state.columns import Column

@@ -1,10 +1,11 @@
 """ASSERT SCHEMA: whether a schema is there, asked again until it is as the statement says or its time is over."""
 
 from treaty.core.limits import ASSERT_SECONDS
+from treaty.core.messages.schemas import UsesOf
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, NotFound
 from treaty.core.registry import Exchange, request_answer
-from treaty.core.requests import GetVersion, UsesOf
 from treaty.metastore.execution.answers import Answer, describe_assertion, describe_held
 from treaty.metastore.execution.context import StatementContext
 from treaty.metastore.records.steps import PauseStep

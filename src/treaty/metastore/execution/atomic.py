@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 from treaty.core.handlers.metastore.scripts import place_of_refusal
 from treaty.core.limits import SCRIPT_ATTEMPTS, SCRIPT_REPLAYED
 from treaty.core.messages import metastore as m
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetSchema
 from treaty.core.messages.scripts import PreviewScript, RunScript, SchemaAssertion, ScriptDone, ScriptMember
 from treaty.core.refusals import NotFound, Refusal, RegistryError, TooLarge
 from treaty.core.registry import Exchange, request_answer
-from treaty.core.requests import GetSchema, Request
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.execution.answers import Answer, describe_answer, describe_held
 from treaty.metastore.execution.context import StatementContext

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from treaty.core.column_types.tokens import print_name
 from treaty.core.handlers.metastore.names import refuse_other_kind
 from treaty.core.limits import RESULT_ROWS
+from treaty.core.messages.listings import ListSubjects
 from treaty.core.messages.metastore import (
     Dependent,
     DescribeSource,
@@ -20,7 +21,6 @@ from treaty.core.messages.names import SEQUENCE, GetNamedVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import NotFound, Refusal, SourceNotFound, TypeNotFound
 from treaty.core.registry import Exchange, request_answer
-from treaty.core.requests import ListSubjects
 from treaty.core.sources import BAD, QUERY, RUNNING, QueryPlan, Source
 from treaty.core.state.metastore.indexes import pins_of, reads_of
 from treaty.core.state.metastore.keys import key_of_name

@@ -3,10 +3,10 @@
 from typing import Any
 
 from treaty.core.messages.metastore import SourceStored, digest_statement
+from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.outcomes import read_outcome
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Exchange, request_answer
-from treaty.core.requests import GetOutcome
 from treaty.metastore.execution.answers import Answer, describe_answer
 from treaty.metastore.execution.context import StatementContext
 from treaty.metastore.sql.script import ParsedStatement

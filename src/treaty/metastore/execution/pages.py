@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 from treaty.core.messages.metastore import Dependent, DroppedListed, ListDropped, ListSources, ListTypes
 from treaty.core.messages.query_feed import FedQuery, FedRunner, ListQueries
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Refusal
 from treaty.core.registry import Exchange, request_answer
-from treaty.core.requests import Request
 from treaty.core.sources import QUERY, Source, StoredType
 from treaty.core.state.metastore.keys import key_of_name
 

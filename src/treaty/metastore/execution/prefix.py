@@ -6,9 +6,11 @@ from typing import Any
 from treaty.core.column_types import list_type_names, parse_column_type
 from treaty.core.messages import metastore as m
 from treaty.core.messages.names import GetPin
+from treaty.core.messages.registration import Register
+from treaty.core.messages.schemas import GetSchema
 from treaty.core.messages.scripts import ScriptMember
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import Subject
-from treaty.core.requests import GetSchema, GetVersion, Register
 from treaty.core.sources import SourcePart
 from treaty.core.state.metastore.keys import key_of_name
 

@@ -6,10 +6,10 @@ from typing import Any, TypeVar, cast
 
 from treaty.core.limits import COMMAND_ID
 from treaty.core.messages.metastore import GetDestination, SourceFound
+from treaty.core.messages.request import Request
 from treaty.core.operations import is_command, operation_name
 from treaty.core.refusals import Invalid
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Reply
-from treaty.core.requests import Request
 from treaty.core.sources import Source
 from treaty.core.state.commit import PositionToken
 from treaty.metastore.records.steps import PauseStep, RecordDestination, StatementStep

@@ -7,10 +7,10 @@ from functools import lru_cache
 
 from treaty.core.column_types import lower_name
 from treaty.core.limits import RESULT_ROWS
+from treaty.core.messages.listings import ListSchemas, ListSubjects
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, TooLarge
 from treaty.core.registry import Exchange, request_answer
-from treaty.core.requests import ListSchemas, ListSubjects
 from treaty.core.sources import QUERY, Source
 from treaty.metastore.execution.pages import list_fed_queries, list_sources, list_types, list_upstreams
 from treaty.metastore.execution.results import Cell, ResultRows

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from treaty.core.messages.metastore import CreateSource, CreateType, DescribeSource, DescribeType, DropSource, DropType
+from treaty.core.messages.request import Request
 from treaty.core.refusals import NotFound, Refusal
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
-from treaty.core.requests import Request
 from treaty.core.sources import ImportedQuery
 from treaty.metastore.ksqldb.commands import CommandState, PassedRecord
 from treaty.metastore.ksqldb.statements import MARK, ImportedObject, list_objects

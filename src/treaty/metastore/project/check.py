@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from treaty.core.column_types.tokens import print_name
 from treaty.core.messages.names import GetPin
+from treaty.core.messages.schemas import GetSchema
 from treaty.core.names import Subject
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Exchange, request_answer
-from treaty.core.requests import GetSchema
 from treaty.core.sources import SchemaPin, Source, SourcePart, SourceRead, StoredType
 from treaty.core.state.metastore.indexes import pins_of, reads_of
 from treaty.core.state.metastore.keys import key_of_name

@@ -6,9 +6,9 @@ from difflib import SequenceMatcher
 
 from treaty.core.column_types import print_column_type
 from treaty.core.messages.metastore import CreateSource
+from treaty.core.messages.registration import Register
 from treaty.core.names import Subject
 from treaty.core.registry import Exchange
-from treaty.core.requests import Register
 from treaty.core.schema import Pairs
 from treaty.core.sources import SchemaPin, Source, SourcePart, StoredType
 from treaty.metastore.definitions import DEFINED, connector_of, define_source, place_of, source_column

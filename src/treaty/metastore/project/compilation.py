@@ -14,9 +14,9 @@ from treaty.core.column_types import (
     parse_column_type,
     print_column_type,
 )
+from treaty.core.messages.request import Request
 from treaty.core.refusals import NotFound, Refusal
 from treaty.core.registry import Exchange
-from treaty.core.requests import Request
 from treaty.core.sources import SourceColumn
 from treaty.metastore.columns.from_schema import Side
 from treaty.metastore.columns.sides import choose_key_format, settle_side

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 from treaty.core.column_types import SqlType, expand_type, parse_column_type, print_column_type
 from treaty.core.messages.metastore import CreateSource, DescribeSource, DescribeType, SourceFound, TypeFound
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Refusal, Unavailable
 from treaty.core.registry import Exchange
-from treaty.core.requests import Request
 from treaty.core.sources import Source, StoredType
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.project.comparison import row_of

@@ -8,13 +8,12 @@ from treaty.client.records.column_values import PayloadWriter, make_payload_writ
 from treaty.client.references import resolve_schema
 from treaty.client.serializers.errors import BadValueError
 from treaty.client.serializers.frames import HEADER_OF, Headers, Part, encode_encoding, encode_guid, encode_id
-from treaty.core.answers import SchemaFound
 from treaty.core.column_types import SqlType, parse_column_type
 from treaty.core.messages.encodings import NO_CODEC, AssignEncoding
+from treaty.core.messages.schemas import GetSchema, SchemaFound
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid
 from treaty.core.registry import Exchange, request_answer
-from treaty.core.requests import GetSchema
 from treaty.core.sources import Source, SourceColumn, SourcePart
 from treaty.core.state.columns import Column, Columns, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from treaty.core.requests import Request
+from treaty.core.messages.request import Request
 from treaty.core.sources import Source
 from treaty.light_dataclass import dataclass
 

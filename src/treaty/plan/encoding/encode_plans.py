@@ -6,11 +6,14 @@ from dataclasses import replace
 from treaty.client.groups.codecs import MissingCodecError, find_codec
 from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.frames import encode_encoding
+from treaty.core.messages.compatibility import Check
 from treaty.core.messages.encodings import AssignEncoding, ListCodecs
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.versions import GetVersion, Lookup
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, Refusal
 from treaty.core.registry import Registry
-from treaty.core.requests import LATEST, Check, GetVersion, Lookup, Register
 from treaty.core.schema import Draft, Reference
 from treaty.core.state.columns import Column
 from treaty.formats.format import InvalidSchemaError

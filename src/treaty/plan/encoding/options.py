@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from treaty.core.messages.encodings import NO_CODEC
-from treaty.core.requests import LATEST
+from treaty.core.messages.request import LATEST
 
 Part = Literal["key", "value"]
 Framed = Literal["prefix", "header", "pravega", "version", "md5", "single-object"]

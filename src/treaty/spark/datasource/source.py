@@ -9,10 +9,10 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from treaty.core.messages.listings import ListVersions
 from treaty.core.names import subject_of
 from treaty.core.refusals import NotFound, Unavailable
 from treaty.core.registry import Registry
-from treaty.core.requests import ListVersions
 from treaty.plan import registry_queries
 from treaty.plan.addresses import open_registry
 from treaty.plan.decode_plans import make_plan

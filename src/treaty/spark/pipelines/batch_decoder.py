@@ -4,10 +4,10 @@ from typing import Unpack
 
 from pyspark.sql import DataFrame, SparkSession
 
+from treaty.core.messages.listings import ListVersions
 from treaty.core.names import subject_of
 from treaty.core.refusals import NotFound, Unavailable
 from treaty.core.registry import Registry
-from treaty.core.requests import ListVersions
 from treaty.plan.addresses import open_registry
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.errors import PlanError

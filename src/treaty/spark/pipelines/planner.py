@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
+from treaty.core.messages.listings import ListVersions
 from treaty.core.names import subject_of
 from treaty.core.refusals import NotFound, Unavailable
 from treaty.core.registry import Registry
-from treaty.core.requests import ListVersions
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.errors import RESOLUTION, PlanError, drop_twins
 from treaty.plan.strictness import ForeignOptionError

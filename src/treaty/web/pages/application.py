@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse, Response
 
+from treaty.core.messages.settings import GetConfig, Scope
 from treaty.core.names import EVERYWHERE
 from treaty.core.refusals import OutcomeUnknown, Refusal, RegistryError, Unauthenticated, Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import GetConfig, Scope
 from treaty.web.pages import (
     compare,
     deletion,

@@ -3,9 +3,9 @@
 from typing import Any
 
 from treaty.core.messages.differences import CompareVersions, ComparisonSide, SchemasCompared
+from treaty.core.messages.listings import ListVersions
 from treaty.core.names import subject_of
 from treaty.core.refusals import Refusal
-from treaty.core.requests import ListVersions
 from treaty.node.large_work import run_by_size
 from treaty.web.pages.page import PageRequest, WebPage, is_number
 from treaty.web.pages.templates import mark_all_unseen

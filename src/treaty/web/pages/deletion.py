@@ -3,11 +3,12 @@
 import shlex
 from dataclasses import dataclass
 
-from treaty.core.answers import VersionFound
 from treaty.core.messages.associations import ListAssociations, OfSubject
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.schemas import ReferencedBy, UsesOf
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, GetVersion, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, Refusal
-from treaty.core.requests import DeleteSubject, DeleteVersion, GetVersion, ListVersions, ReferencedBy, UsesOf
 from treaty.core.sources import Source
 from treaty.web.pages.page import ROWS, PageError, PageMoved, PageRequest, WebPage, is_number
 from treaty.web.pages.subject import list_pinned_sources

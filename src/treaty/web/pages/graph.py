@@ -4,9 +4,10 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from treaty.core.messages.metastore import ListDependents
+from treaty.core.messages.schemas import ReferencedBy, UsesOf
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, Refusal
-from treaty.core.requests import GetVersion, ReferencedBy, UsesOf
 from treaty.web.pages.graph_layout import BOX_HEIGHT, BOX_WIDTH, GraphNode, ReferenceGraph, draw_graph
 from treaty.web.pages.page import PageRequest, WebPage
 from treaty.web.pages.subject import list_pinned_sources

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from treaty.core.messages.contexts import ListContexts
+from treaty.core.messages.listings import ListSubjects
 from treaty.core.messages.metastore import ListSources, ListTypes
 from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import Denied, NotFound, NotOffered
-from treaty.core.requests import ListContexts, ListSubjects
 from treaty.web.pages.latest import ChangePlace, list_latest
 from treaty.web.pages.operator import list_members, node_facts
 from treaty.web.pages.page import PageError, PageRequest, WebPage

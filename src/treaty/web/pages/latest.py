@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from treaty.core.messages.metastore import ListSources
+from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.settings import ListSettings
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.refusals import Denied, NotFound, NotOffered
-from treaty.core.requests import GetSchema, ListSettings
 from treaty.core.sources import Source
 from treaty.web.pages.page import PageRequest
 from treaty.web.pages.templates import link_to

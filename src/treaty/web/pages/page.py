@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from treaty.core.access.rights import Access, Permission
+from treaty.core.messages.request import Request
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, context_of, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import AsyncRegistry, CallOptions
-from treaty.core.requests import Request
 
 A = TypeVar("A")
 ROWS = 50

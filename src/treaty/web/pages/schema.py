@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.core.answers import SchemaFound, VersionFound
+from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, SchemaFound, UsesOf
+from treaty.core.messages.versions import GetVersion, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, Refusal, RegistryError
-from treaty.core.requests import GetGuid, GetGuidIds, GetSchema, GetVersion, ListVersions, UsesOf
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import Format, InvalidSchemaError
 from treaty.formats.registry import find_formats

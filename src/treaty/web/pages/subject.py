@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.core.answers import Config, VersionFound
 from treaty.core.messages.associations import ListAssociations, OfSubject
 from treaty.core.messages.groups import AdmittedVersion, GetHistory, GetSubject
+from treaty.core.messages.listings import ListVersions
 from treaty.core.messages.metastore import ListSources
+from treaty.core.messages.schemas import ReferencedBy, UsesOf
+from treaty.core.messages.settings import Config, GetConfig, GetMode, ListSettings, Scope
+from treaty.core.messages.versions import GetVersion, VersionFound
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.policy import Level, in_words
 from treaty.core.refusals import NotFound, Refusal
-from treaty.core.requests import GetConfig, GetMode, GetVersion, ListSettings, ListVersions, ReferencedBy, Scope, UsesOf
 from treaty.core.sources import Source, SourcePart
 from treaty.core.state.values import PolicyValue
 from treaty.web.pages.page import ROWS, PageRequest, WebPage

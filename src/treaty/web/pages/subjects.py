@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from treaty.core.answers import VersionFound
+from treaty.core.messages.contexts import ListContexts
 from treaty.core.messages.groups import GetSubject
+from treaty.core.messages.listings import ListSchemas
+from treaty.core.messages.request import Visible
 from treaty.core.messages.search import Search
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import Denied, NotOffered, Refusal, Unavailable
-from treaty.core.requests import ListContexts, ListSchemas, Visible
 from treaty.formats.registry import find_formats
 from treaty.web.pages.page import ROWS, PageError, PageMoved, PageRequest, WebPage
 from treaty.web.pages.templates import link_to

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from treaty.core.answers import VersionFound
 from treaty.core.finding import Diagnostic
 from treaty.core.messages.differences import CompareVersions, ComparisonSide
+from treaty.core.messages.request import LATEST
+from treaty.core.messages.versions import GetVersion, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import InvalidSchema, NotFound
-from treaty.core.requests import LATEST, GetVersion
 from treaty.core.schema import Draft, Reference
 from treaty.formats.registry import find_formats
 from treaty.metastore import AsyncMetastore

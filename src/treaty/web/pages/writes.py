@@ -4,14 +4,15 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from treaty.core.answers import Config
 from treaty.core.column_types.tokens import print_name
 from treaty.core.finding import Diagnostic
 from treaty.core.messages.metastore import DescribeSource, SetSourceState
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.names import subject_of
 from treaty.core.policy import LEVELS
 from treaty.core.refusals import InvalidSchema
-from treaty.core.requests import Register, Request, Scope, SetConfig
 from treaty.core.sources import PAUSED, RUNNING
 from treaty.web.pages.page import PageError, PageMoved, PageRequest, WebPage
 from treaty.web.pages.subject import own_config

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from treaty.core.answers import TOPIC
 from treaty.core.messages.associations import (
     ANY,
+    TOPIC,
     Associate,
     AssociatedSubject,
     AssociationChange,

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from treaty.core.messages.registration import Derive, ExpectedVersion, ForceReason, Register, SubjectCreation
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid
-from treaty.core.requests import Derive, ExpectedVersion, ForceReason, Register, SubjectCreation
 from treaty.core.schema import Draft, refuse_many_references
 from treaty.wire.confluent.bodies import (
     Integer,

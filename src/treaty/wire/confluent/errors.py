@@ -11,16 +11,19 @@ from typing import Any
 from msgspec import Struct
 
 from treaty.core import refusals as r
-from treaty.core import requests as q
 from treaty.core.finding import Diagnostic, Finding, format_list, shorten_text
 from treaty.core.limits import ERROR_CHARACTERS
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema
+from treaty.core.messages.settings import DeleteConfig, DeleteMode, GetConfig, GetMode, SetMode
+from treaty.core.messages.versions import DeleteSubject, Lookup
 from treaty.core.names import Subject
 from treaty.core.refusals import Reason, Refusal, RegistryError
 
 INCOMPATIBLE = 40901
 """The code of a schema that breaks the policy. Confluent's servers before 8.0 say 409."""
 
-Asked = q.Request[Any] | None
+Asked = Request[Any] | None
 """The request that was refused; None where it is not known."""
 
 
@@ -111,8 +114,8 @@ def _mode(reason: Reason) -> str:
     return reason.message if reason.message.startswith("Forward mode") else _MODES
 
 
-_BY_ID = (q.GetSchema, q.GetGuid, q.GetGuidIds)
-_SETTINGS = (q.DeleteConfig, q.DeleteMode)
+_BY_ID = (GetSchema, GetGuid, GetGuidIds)
+_SETTINGS = (DeleteConfig, DeleteMode)
 
 TABLE = (
     ErrorMapping(40101, r.Unauthenticated, _message_of),
@@ -120,9 +123,9 @@ TABLE = (
     ErrorMapping(40401, r.SettingNotFound, _fill_template("Subject '{subject}' not found."), _SETTINGS),
     ErrorMapping(40401, r.SubjectNotFound, _fill_template("Subject '{subject}' not found.")),
     ErrorMapping(40408, r.SettingNotFound, _fill_template("Subject '{subject}' does not have subject-level compatibility configured"),
-         (q.GetConfig,)),
+         (GetConfig,)),
     ErrorMapping(40409, r.SettingNotFound, _fill_template("Subject '{subject}' does not have subject-level mode configured"),
-         (q.GetMode,)),
+         (GetMode,)),
     ErrorMapping(40408, r.SettingNotFound, _message_of),
     ErrorMapping(40402, r.VersionNotFound, _fill_template("Version {version} not found.")),
     ErrorMapping(40403, r.SchemaNotFound, _fill_template("Schema {version} not found"), _BY_ID),
@@ -131,9 +134,9 @@ TABLE = (
     ErrorMapping(40451, r.CodecNotFound, _message_of),  # not Confluent's, nor is the next one: it has no encodings
     ErrorMapping(40452, r.EncodingNotFound, _message_of),
     ErrorMapping(40450, r.NotFound, _message_of),  # not Confluent's: the outcome of a command that nobody remembers
-    ErrorMapping(40404, r.AlreadyDeleted, _fill_template(f"Subject '{{subject}}' {_SOFT}"), (q.DeleteSubject,)),
+    ErrorMapping(40404, r.AlreadyDeleted, _fill_template(f"Subject '{{subject}}' {_SOFT}"), (DeleteSubject,)),
     ErrorMapping(40406, r.AlreadyDeleted, _fill_template(f"Subject '{{subject}}' Version {{version}} {_SOFT}")),
-    ErrorMapping(40405, r.NotDeletedFirst, _fill_template(f"Subject '{{subject}}' {_LIVE}"), (q.DeleteSubject,)),
+    ErrorMapping(40405, r.NotDeletedFirst, _fill_template(f"Subject '{{subject}}' {_LIVE}"), (DeleteSubject,)),
     ErrorMapping(40407, r.NotDeletedFirst, _fill_template(f"Subject '{{subject}}' Version {{version}} {_LIVE}")),
     ErrorMapping(INCOMPATIBLE, r.Incompatible, _incompatible),
     ErrorMapping(40902, r.TooManyAssociations, _message_of),
@@ -145,7 +148,7 @@ TABLE = (
     ErrorMapping(40950, r.NotLatest, _message_of),  # not Confluent's: its clients can't send what is refused here
     ErrorMapping(42201, r.InvalidSchema, _message_of),
     ErrorMapping(42202, r.InvalidVersion, _fill_template(_NO_VERSION_ID)),
-    ErrorMapping(42204, r.InvalidSetting, _mode, (q.SetMode,)),
+    ErrorMapping(42204, r.InvalidSetting, _mode, (SetMode,)),
     ErrorMapping(42203, r.InvalidSetting, _level),
     ErrorMapping(42205, r.NotPermitted, _message_of),
     ErrorMapping(42206, r.SchemaPinned, _message_of),
@@ -265,7 +268,7 @@ def error_of(body: ErrorBody, request: Asked = None, *, retry_after: float = 1.0
     )
     if body.treaty is None:
         reason = _complete_reason(reason, request)
-        if kind is r.SchemaNotFound and isinstance(request, q.Lookup):
+        if kind is r.SchemaNotFound and isinstance(request, Lookup):
             return r.SchemaNotFound.in_subject(reason.subject, request.draft.format, request.draft.type_name)
     if kind is None:  # a plain 409 is how Confluent's servers before 8.0 call an incompatible schema
         kind = NEAREST.get(status, r.Invalid)

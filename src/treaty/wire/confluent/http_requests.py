@@ -7,9 +7,26 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from treaty.core import requests as q
 from treaty.core.limits import COUNTER
 from treaty.core.messages import associations as t
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.contexts import DeleteContext, ListContexts, MakeContext
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.registration import Derive, Register
+from treaty.core.messages.request import LATEST, Request, Visible
+from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, ReferencedBy, UsesOf
+from treaty.core.messages.settings import (
+    DeleteConfig,
+    DeleteMode,
+    GetConfig,
+    GetMode,
+    ListSettings,
+    Scope,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, FindVersion, GetVersion, Lookup
 from treaty.core.operations import operation_name
 from treaty.core.refusals import NotOffered
 from treaty.core.schema import Draft
@@ -28,7 +45,7 @@ class HttpRequest:
     body: bytes | None = None
 
 
-def encode_request(request: q.Request[Any]) -> HttpRequest:
+def encode_request(request: Request[Any]) -> HttpRequest:
     """Print a request as an HTTP request; raises `NotOffered` where Confluent's API has none for it."""
     send = _SEND.get(type(request))
     if send is None:
@@ -37,7 +54,7 @@ def encode_request(request: q.Request[Any]) -> HttpRequest:
     return send(request)
 
 
-def _refuse_members_of_groups(request: q.Request[Any]) -> None:
+def _refuse_members_of_groups(request: Request[Any]) -> None:
     """Raise `NotOffered` where a request says what only groups have: left out it would be another request."""
     draft = getattr(request, "draft", None)
     group_members = {
@@ -45,7 +62,7 @@ def _refuse_members_of_groups(request: q.Request[Any]) -> None:
         "draft.data": isinstance(draft, Draft) and draft.data is not None,
         "draft.imports": isinstance(draft, Draft) and bool(draft.imports),
         "require_subject": getattr(request, "require_subject", False),
-        "level": isinstance(request, q.Check) and request.level is not None,
+        "level": isinstance(request, Check) and request.level is not None,
     }
     for member, is_set in group_members.items():
         if is_set:
@@ -75,60 +92,60 @@ def _itself(*, exact: bool) -> str | None:
 
 
 def _number(version: int) -> str:
-    return "latest" if version == q.LATEST else str(version)
+    return "latest" if version == LATEST else str(version)
 
 
 def _post(target: str, body: object) -> HttpRequest:
     return HttpRequest("POST", target, msgspec.json.encode(body))
 
 
-def _register(request: q.Register) -> HttpRequest:
+def _register(request: Register) -> HttpRequest:
     force = request.force is not None  # who and why stand in the body
     query = _query(normalize=request.normalize, force=force, alias=_itself(exact=request.exact))
     return _post(_path("subjects", request.subject, "versions") + query, register_body(request))
 
 
-def _derive(request: q.Derive) -> HttpRequest:
+def _derive(request: Derive) -> HttpRequest:
     return _post(_path("subjects", request.subject, "versions", _number(request.version), "tags"), derive_body(request))
 
 
-def _lookup(request: q.Lookup) -> HttpRequest:
+def _lookup(request: Lookup) -> HttpRequest:
     target = _path("subjects", request.subject) + _query(normalize=request.normalize, deleted=request.deleted)
     return _post(target, draft_body(request.draft))
 
 
-def _check(request: q.Check) -> HttpRequest:
+def _check(request: Check) -> HttpRequest:
     parts = () if request.version is None else (_number(request.version),)
     target = _path("compatibility", "subjects", request.subject, "versions", *parts)
     return _post(target + _query(normalize=request.normalize, verbose=True), draft_body(request.draft))
 
 
-def _delete_version(request: q.DeleteVersion) -> HttpRequest:
+def _delete_version(request: DeleteVersion) -> HttpRequest:
     target = _path("subjects", request.subject, "versions", _number(request.version))
     return HttpRequest(
         "DELETE", target + _query(permanent=request.permanent, force=request.force, alias=_itself(exact=request.exact))
     )
 
 
-def _delete_subject(request: q.DeleteSubject) -> HttpRequest:
+def _delete_subject(request: DeleteSubject) -> HttpRequest:
     return HttpRequest(
         "DELETE", _path("subjects", request.subject) + _query(permanent=request.permanent, force=request.force)
     )
 
 
-def _get_schema(request: q.GetSchema) -> HttpRequest:
+def _get_schema(request: GetSchema) -> HttpRequest:
     named, tags = request.subject and str(request.subject), request.find_tags or None
     query = _query(subject=named, fetchMaxId=request.max_id, findTags=tags)
     return HttpRequest("GET", _path("schemas", "ids", request.schema_id) + query)
 
 
-def _get_version(request: q.GetVersion) -> HttpRequest:
+def _get_version(request: GetVersion) -> HttpRequest:
     target = _path("subjects", request.subject, "versions", _number(request.version))
     alias = _itself(exact=request.exact)
     return HttpRequest("GET", target + _query(deleted=request.deleted, findTags=request.find_tags or None, alias=alias))
 
 
-def _find_version(request: q.FindVersion) -> HttpRequest:
+def _find_version(request: FindVersion) -> HttpRequest:
     members = [("deleted", "true")] if request.deleted else []
     members += [pair for key, value in request.properties for pair in (("key", key), ("value", value))]
     return HttpRequest(
@@ -136,11 +153,11 @@ def _find_version(request: q.FindVersion) -> HttpRequest:
     )
 
 
-def _visibility(visible: q.Visible) -> dict[str, object]:
+def _visibility(visible: Visible) -> dict[str, object]:
     return {"deleted": visible == "all", "deletedOnly": visible == "deleted"}
 
 
-def _list_schemas(request: q.ListSchemas) -> HttpRequest:
+def _list_schemas(request: ListSchemas) -> HttpRequest:
     members: dict[str, object] = {
         "offset": request.offset or None,
         "limit": request.limit,
@@ -158,14 +175,14 @@ def _list_schemas(request: q.ListSchemas) -> HttpRequest:
     )
 
 
-def _list_settings(request: q.ListSettings) -> HttpRequest:
+def _list_settings(request: ListSettings) -> HttpRequest:
     members: dict[str, object] = {"offset": request.offset or None, "limit": request.limit}
     if request.after is not None:
         members |= {"afterContext": request.after.context, "afterSubject": request.after.name}
     return HttpRequest("GET", "/treaty/settings" + _query(subjectPrefix=str(request.prefix), **members))
 
 
-def _list_subjects(request: q.ListSubjects) -> HttpRequest:
+def _list_subjects(request: ListSubjects) -> HttpRequest:
     limit = None if request.limit == COUNTER else request.limit
     members = {"offset": request.offset or None, "limit": limit, "after": request.after}
     return HttpRequest(
@@ -173,27 +190,27 @@ def _list_subjects(request: q.ListSubjects) -> HttpRequest:
     )
 
 
-def _uses(request: q.UsesOf) -> HttpRequest:
+def _uses(request: UsesOf) -> HttpRequest:
     members = {"subject": request.subject and str(request.subject), **_visibility(request.visible)}
     return HttpRequest("GET", _path("schemas", "ids", request.schema_id, "versions") + _query(**members))
 
 
-def _referenced_by(request: q.ReferencedBy) -> HttpRequest:
+def _referenced_by(request: ReferencedBy) -> HttpRequest:
     target = _path("subjects", request.subject, "versions", _number(request.version), "referencedby")
     return HttpRequest("GET", target + _query(deleted=request.deleted))
 
 
-def _setting(word: str, scope: q.Scope) -> str:
+def _setting(word: str, scope: Scope) -> str:
     name = scope_text(scope)
     return _path(word) if name is None else _path(word, name)
 
 
-def _set_mode(request: q.SetMode) -> HttpRequest:
+def _set_mode(request: SetMode) -> HttpRequest:
     body = msgspec.json.encode(ModeBody(request.mode))
     return HttpRequest("PUT", _setting("mode", request.scope) + _query(force=request.force), body)
 
 
-def _set_config(request: q.SetConfig) -> HttpRequest:
+def _set_config(request: SetConfig) -> HttpRequest:
     return HttpRequest("PUT", _setting("config", request.scope), msgspec.json.encode(set_config_body(request)))
 
 
@@ -228,44 +245,42 @@ def _dissociate(request: t.Dissociate) -> HttpRequest:
 
 
 _SEND: Mapping[type[Any], Callable[[Any], HttpRequest]] = {
-    q.Register: _register,
-    q.Derive: _derive,
-    q.Lookup: _lookup,
-    q.Check: _check,
-    q.DeleteVersion: _delete_version,
-    q.DeleteSubject: _delete_subject,
-    q.SetConfig: _set_config,
-    q.DeleteConfig: lambda r: HttpRequest("DELETE", _setting("config", r.scope)),
-    q.SetMode: _set_mode,
-    q.DeleteMode: lambda r: HttpRequest("DELETE", _setting("mode", r.scope) + _query(recursive=r.recursive)),
-    q.MakeContext: lambda r: HttpRequest(
+    Register: _register,
+    Derive: _derive,
+    Lookup: _lookup,
+    Check: _check,
+    DeleteVersion: _delete_version,
+    DeleteSubject: _delete_subject,
+    SetConfig: _set_config,
+    DeleteConfig: lambda r: HttpRequest("DELETE", _setting("config", r.scope)),
+    SetMode: _set_mode,
+    DeleteMode: lambda r: HttpRequest("DELETE", _setting("mode", r.scope) + _query(recursive=r.recursive)),
+    MakeContext: lambda r: HttpRequest(
         "PUT", _path("treaty", "contexts", r.context), msgspec.json.encode(ContextBody(highest_id=r.highest_id))
     ),
-    q.DeleteContext: lambda r: HttpRequest("DELETE", _path("contexts", r.context)),
-    q.GetSchema: _get_schema,
-    q.GetGuid: lambda r: HttpRequest("GET", _path("schemas", "guids", r.guid)),
-    q.GetGuidIds: lambda r: HttpRequest("GET", _path("schemas", "guids", r.guid, "ids")),
-    q.GetVersion: _get_version,
-    q.FindVersion: _find_version,
-    q.ListSubjects: _list_subjects,
-    q.ListVersions: lambda r: HttpRequest(
+    DeleteContext: lambda r: HttpRequest("DELETE", _path("contexts", r.context)),
+    GetSchema: _get_schema,
+    GetGuid: lambda r: HttpRequest("GET", _path("schemas", "guids", r.guid)),
+    GetGuidIds: lambda r: HttpRequest("GET", _path("schemas", "guids", r.guid, "ids")),
+    GetVersion: _get_version,
+    FindVersion: _find_version,
+    ListSubjects: _list_subjects,
+    ListVersions: lambda r: HttpRequest(
         "GET",
         _path("subjects", r.subject, "versions")
         + _query(deletedAsNegative=r.visible != "live", **_visibility(r.visible)),
     ),
-    q.ListSchemas: _list_schemas,
-    q.ListSettings: _list_settings,
-    q.UsesOf: _uses,
-    q.ReferencedBy: _referenced_by,
-    q.GetConfig: lambda r: HttpRequest("GET", _setting("config", r.scope) + _query(defaultToGlobal=r.resolve)),
-    q.GetMode: lambda r: HttpRequest("GET", _setting("mode", r.scope) + _query(defaultToGlobal=r.resolve)),
+    ListSchemas: _list_schemas,
+    ListSettings: _list_settings,
+    UsesOf: _uses,
+    ReferencedBy: _referenced_by,
+    GetConfig: lambda r: HttpRequest("GET", _setting("config", r.scope) + _query(defaultToGlobal=r.resolve)),
+    GetMode: lambda r: HttpRequest("GET", _setting("mode", r.scope) + _query(defaultToGlobal=r.resolve)),
     t.ListAssociations: _list_associations,
     t.GetAssociations: _get_associations,
     t.Associate: _associate,
     t.Dissociate: _dissociate,
     t.ChangeAssociations: lambda r: _post("/associations:batchMutate" + _query(dryRun=r.dry_run), changes_body(r)),
-    q.ListContexts: lambda r: HttpRequest("GET", "/contexts" + _query(contextPrefix=r.prefix or None)),
-    q.GetOutcome: lambda r: HttpRequest(
-        "GET", _path("treaty", "outcome", r.command_id) + _query(principal=r.principal)
-    ),
+    ListContexts: lambda r: HttpRequest("GET", "/contexts" + _query(contextPrefix=r.prefix or None)),
+    GetOutcome: lambda r: HttpRequest("GET", _path("treaty", "outcome", r.command_id) + _query(principal=r.principal)),
 }

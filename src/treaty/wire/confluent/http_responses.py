@@ -5,9 +5,45 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from treaty.core import answers as a
-from treaty.core import requests as q
 from treaty.core.messages import associations as t
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.contexts import ContextMade, Contexts, DeleteContext, ListContexts, MakeContext
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions, Subjects, VersionNumbers, Versions
+from treaty.core.messages.outcomes import CommandOutcome, GetOutcome
+from treaty.core.messages.registration import Derive, Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import (
+    GetGuid,
+    GetGuidIds,
+    GetSchema,
+    GuidIds,
+    ReferencedBy,
+    SchemaFound,
+    SchemaIds,
+    Uses,
+    UsesOf,
+)
+from treaty.core.messages.settings import (
+    ConfigStored,
+    DeleteConfig,
+    DeleteMode,
+    GetConfig,
+    GetMode,
+    ListSettings,
+    ModeStored,
+    ScopeSettings,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.messages.versions import (
+    DeletedVersions,
+    DeleteSubject,
+    DeleteVersion,
+    FindVersion,
+    GetVersion,
+    Lookup,
+    VersionFound,
+)
 from treaty.core.refusals import RegistryError, Unavailable
 from treaty.core.registry import Reply
 from treaty.core.state.commit import PositionToken
@@ -32,7 +68,7 @@ NOWHERE = PositionToken("", 0, "")
 """The token of an answer that carries none: of a registry that is not Treaty."""
 
 
-def decode_response(request: q.Request[A], http: HttpResponse) -> Reply[A]:
+def decode_response(request: Request[A], http: HttpResponse) -> Reply[A]:
     """Read the answer to a request.
 
     Raises the refusal in an error body, `OutcomeUnknown`, or `Unavailable`: also for anything that is not an
@@ -49,7 +85,7 @@ def decode_response(request: q.Request[A], http: HttpResponse) -> Reply[A]:
     return Reply(answer, token)
 
 
-def decode_error_response(request: q.Request[Any], http: HttpResponse) -> RegistryError:
+def decode_error_response(request: Request[Any], http: HttpResponse) -> RegistryError:
     """Return the error that an answer reports; `Unavailable` for a body that is not a registry's."""
     try:
         wait = float(http.header("Retry-After") or 1)
@@ -80,27 +116,25 @@ def read_error(body: bytes) -> ErrorBody | None:
     return ErrorBody(odd.error_code, message)
 
 
-def _version(request: Any, body: bytes) -> a.VersionFound:
+def _version(request: Any, body: bytes) -> VersionFound:
     return version_of(msgspec.json.decode(body, type=SchemaBody), str(request.subject))
 
 
-def _config(_request: object, body: bytes) -> a.ConfigStored:
-    return a.ConfigStored(answer_of(msgspec.json.decode(body, type=ConfigBody)))
+def _config(_request: object, body: bytes) -> ConfigStored:
+    return ConfigStored(answer_of(msgspec.json.decode(body, type=ConfigBody)))
 
 
-def _mode(_request: object, body: bytes) -> a.ModeStored:
+def _mode(_request: object, body: bytes) -> ModeStored:
     mode = msgspec.json.decode(body, type=ModeBody).mode
-    return a.ModeStored(mode if isinstance(mode, str) else None)
+    return ModeStored(mode if isinstance(mode, str) else None)
 
 
-def _numbers(_request: object, body: bytes) -> a.VersionNumbers:
+def _numbers(_request: object, body: bytes) -> VersionNumbers:
     numbers = msgspec.json.decode(body, type=list[int])
-    return a.VersionNumbers(
-        tuple(sorted(map(abs, numbers))), tuple(sorted(-number for number in numbers if number < 0))
-    )
+    return VersionNumbers(tuple(sorted(map(abs, numbers))), tuple(sorted(-number for number in numbers if number < 0)))
 
 
-def _schema(request: Any, body: bytes) -> a.SchemaFound:
+def _schema(request: Any, body: bytes) -> SchemaFound:
     return schema_of(msgspec.json.decode(body, type=SchemaBody), getattr(request, "schema_id", -1))
 
 
@@ -112,69 +146,69 @@ def _words(body: bytes) -> tuple[str, ...]:
     return tuple(msgspec.json.decode(body, type=list[str]))
 
 
-def _outcome(_request: object, body: bytes) -> a.CommandOutcome:
+def _outcome(_request: object, body: bytes) -> CommandOutcome:
     outcome = msgspec.json.decode(body, type=OutcomeBody)
-    return a.CommandOutcome(outcome.command, outcome.sequence, outcome.result, tuple(sorted(outcome.members.items())))
+    return CommandOutcome(outcome.command, outcome.sequence, outcome.result, tuple(sorted(outcome.members.items())))
 
 
-def _versions(request: q.ListSchemas, body: bytes) -> a.Versions:
+def _versions(request: ListSchemas, body: bytes) -> Versions:
     tied = bool(request.resource_type or request.kinds or request.lifecycles)
     bodies = msgspec.json.decode(body, type=list[SchemaBody])
     return listed_of(bodies, aliases=request.aliases, associations=tied)
 
 
-def _settings(_request: object, body: bytes) -> a.ScopeSettings:
-    return a.ScopeSettings(tuple(setting_of(each) for each in msgspec.json.decode(body, type=list[SettingBody])))
+def _settings(_request: object, body: bytes) -> ScopeSettings:
+    return ScopeSettings(tuple(setting_of(each) for each in msgspec.json.decode(body, type=list[SettingBody])))
 
 
-def _context(_request: object, body: bytes) -> a.ContextMade:
+def _context(_request: object, body: bytes) -> ContextMade:
     created = msgspec.json.decode(body, type=ContextBody)
-    return a.ContextMade(created.context, created.highest_id)
+    return ContextMade(created.context, created.highest_id)
 
 
-def _uses(_request: object, body: bytes) -> a.Uses:
+def _uses(_request: object, body: bytes) -> Uses:
     uses = msgspec.json.decode(body, type=list[UseBody])
-    return a.Uses(tuple((use.subject, use.version) for use in uses))
+    return Uses(tuple((use.subject, use.version) for use in uses))
 
 
-def _places(_request: object, body: bytes) -> a.GuidIds:
+def _places(_request: object, body: bytes) -> GuidIds:
     places = msgspec.json.decode(body, type=list[PlaceBody])
-    return a.GuidIds(tuple((place.context, place.id) for place in places))
+    return GuidIds(tuple((place.context, place.id) for place in places))
 
 
 _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
-    q.Register: lambda r, b: registered_of(msgspec.json.decode(b, type=SchemaBody), str(r.subject)),
-    q.Derive: lambda r, b: registered_of(msgspec.json.decode(b, type=SchemaBody), str(r.subject)),
-    q.Lookup: _version,
-    q.Check: lambda _r, b: checked_of(msgspec.json.decode(b, type=CheckedBody)),
-    q.DeleteVersion: lambda _r, b: a.DeletedVersions((msgspec.json.decode(b, type=int),)),
-    q.DeleteSubject: lambda _r, b: a.DeletedVersions(_ints(b)),
-    q.SetConfig: _config,
-    q.DeleteConfig: _config,
-    q.SetMode: _mode,
-    q.DeleteMode: _mode,
-    q.MakeContext: _context,
-    q.DeleteContext: lambda _r, _b: a.DeletedVersions(()),
-    q.GetSchema: _schema,
-    q.GetGuid: _schema,
-    q.GetGuidIds: _places,
-    q.GetVersion: _version,
-    q.FindVersion: _version,
-    q.ListSubjects: lambda _r, b: a.Subjects(_words(b)),
-    q.ListVersions: _numbers,
-    q.ListSchemas: _versions,
-    q.ListSettings: _settings,
-    q.UsesOf: _uses,
-    q.ReferencedBy: lambda _r, b: a.SchemaIds(_ints(b)),
-    q.GetConfig: _config,
-    q.GetMode: _mode,
+    Register: lambda r, b: registered_of(msgspec.json.decode(b, type=SchemaBody), str(r.subject)),
+    Derive: lambda r, b: registered_of(msgspec.json.decode(b, type=SchemaBody), str(r.subject)),
+    Lookup: _version,
+    Check: lambda _r, b: checked_of(msgspec.json.decode(b, type=CheckedBody)),
+    DeleteVersion: lambda _r, b: DeletedVersions((msgspec.json.decode(b, type=int),)),
+    DeleteSubject: lambda _r, b: DeletedVersions(_ints(b)),
+    SetConfig: _config,
+    DeleteConfig: _config,
+    SetMode: _mode,
+    DeleteMode: _mode,
+    MakeContext: _context,
+    DeleteContext: lambda _r, _b: DeletedVersions(()),
+    GetSchema: _schema,
+    GetGuid: _schema,
+    GetGuidIds: _places,
+    GetVersion: _version,
+    FindVersion: _version,
+    ListSubjects: lambda _r, b: Subjects(_words(b)),
+    ListVersions: _numbers,
+    ListSchemas: _versions,
+    ListSettings: _settings,
+    UsesOf: _uses,
+    ReferencedBy: lambda _r, b: SchemaIds(_ints(b)),
+    GetConfig: _config,
+    GetMode: _mode,
     t.ListAssociations: lambda _r, b: associations_of(msgspec.json.decode(b, type=list[AssociationBody])),
     t.Associate: lambda _r, b: resource_bound_of(msgspec.json.decode(b, type=ResourceBody)),
-    t.Dissociate: lambda _r, _b: a.DeletedVersions(()),
+    t.Dissociate: lambda _r, _b: DeletedVersions(()),
     t.ChangeAssociations: lambda _r, b: results_of(msgspec.json.decode(b, type=ResultsBody)),
     t.GetAssociations: lambda _r, b: results_of(msgspec.json.decode(b, type=ResultsBody)),
-    q.ListContexts: lambda _r, b: a.Contexts(_words(b)),
-    q.GetOutcome: _outcome,
+    ListContexts: lambda _r, b: Contexts(_words(b)),
+    GetOutcome: _outcome,
 }
 
 for _kind in (

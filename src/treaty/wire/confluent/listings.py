@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from treaty.core.answers import TOPIC, Resource, ResourceAssociation
+from treaty.core.messages.associations import TOPIC, Resource, ResourceAssociation
 
 
 class UseBody(Struct):

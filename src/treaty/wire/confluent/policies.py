@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config
 from treaty.core.policy import NONE, Level, VersionRange, exact_level, group_of, nameless_level, partition_of
 
 T = TypeVar("T")

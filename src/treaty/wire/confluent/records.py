@@ -12,8 +12,9 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from treaty.core.answers import TOPIC, Config, Resource, ResourceAssociation, VersionFound
-from treaty.core.requests import Scope
+from treaty.core.messages.associations import TOPIC, Resource, ResourceAssociation
+from treaty.core.messages.settings import Config, Scope
+from treaty.core.messages.versions import VersionFound
 from treaty.wire.confluent.bodies import (
     MetadataBody,
     ReferenceBody,

@@ -7,11 +7,10 @@ from typing import TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
-from treaty.core.answers import Config, ScopeSetting
 from treaty.core.handlers.settings_changes import refuse_unknown_members
+from treaty.core.messages.settings import Config, Scope, ScopeSetting, SetConfig
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import Invalid
-from treaty.core.requests import Scope, SetConfig
 from treaty.wire.confluent.bodies import MetadataBody, RuleSetBody, metadata_body, metadata_of, rules_body, rules_of
 from treaty.wire.confluent.policies import (
     ConfigDetails,

@@ -2,16 +2,14 @@
 
 from msgspec import UNSET, Struct, UnsetType
 
-from treaty.core.answers import (
-    CompatibilityResult,
-    ForcedRegistration,
-    RegisteredVersion,
-    SchemaFound,
-    VersionFound,
-    Versions,
-)
 from treaty.core.finding import Finding
+from treaty.core.messages.compatibility import CompatibilityResult
+from treaty.core.messages.listings import Versions
+from treaty.core.messages.registration import RegisteredVersion
+from treaty.core.messages.schemas import SchemaFound
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import subject_of
+from treaty.core.policy import ForcedRegistration
 from treaty.wire.confluent.bodies import (
     MetadataBody,
     ReferenceBody,

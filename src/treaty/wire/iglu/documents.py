@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-from treaty.core.answers import VersionFound
 from treaty.core.iglu_key import SELF_DESCRIBING, IgluKey, IgluKeyError, SchemaVer
 from treaty.core.limits import IGLU_BODY_BYTES, IGLU_DEPTH
 from treaty.core.messages.schemaver import JSON_SCHEMA, Publish, PublishedSchema
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.schema import Draft
 

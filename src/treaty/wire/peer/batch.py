@@ -16,9 +16,9 @@ from treaty.core import operations
 from treaty.core.access.rights import Access, AccessRule
 from treaty.core.command import Command
 from treaty.core.limits import CREDENTIALS_KNOWN, PEER_BATCH, PEER_BYTES
+from treaty.core.messages.request import Request
 from treaty.core.operations import OPERATIONS
 from treaty.core.registry import Reply
-from treaty.core.requests import Request
 from treaty.core.state.codec import DecodeError, Json, decode_message, encode_message
 from treaty.core.state.commit import PositionToken
 from treaty.light_dataclass import dataclass

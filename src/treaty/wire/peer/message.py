@@ -4,9 +4,9 @@ from dataclasses import field
 from typing import Any
 
 from treaty.core.command import Command
+from treaty.core.messages.request import Request
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Reply
-from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
 from treaty.light_dataclass import dataclass
 

@@ -1,6 +1,6 @@
 """Schemas as Pravega's clients send them: bytes and a type, as drafts of the registry and back."""
 
-from treaty.core.answers import VersionFound
+from treaty.core.messages.versions import VersionFound
 from treaty.core.refusals import Invalid, InvalidSchema, Reason
 from treaty.core.schema import Draft, Pairs
 from treaty.formats.format import InvalidSchemaError

@@ -6,8 +6,8 @@ from treaty.core import refusals as r
 from treaty.core.finding import Finding, shorten_text
 from treaty.core.limits import ERROR_CHARACTERS
 from treaty.core.messages.encodings import AssignEncoding
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Refusal, RegistryError, error_tag
-from treaty.core.requests import Request
 from treaty.wire.pravega.bodies import PravegaErrorBody
 
 STATUSES: Mapping[type[RegistryError], int] = {

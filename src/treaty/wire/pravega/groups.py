@@ -5,8 +5,9 @@ import binascii
 import hashlib
 from collections.abc import Mapping
 
-from treaty.core.answers import Config, VersionFound
 from treaty.core.messages.groups import ANY_FORMAT, FORMAT, AdmittedVersion, CreateSubject, GroupFound, GroupSettings
+from treaty.core.messages.settings import Config
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name
 from treaty.core.policy import BY_TYPE, Level, in_words
 from treaty.core.refusals import Invalid, InvalidSubject

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from treaty.core.answers import VersionFound
+from treaty.core.messages.versions import VersionFound
 from treaty.core.policy import ALL, LATEST, NONE, PRAVEGA_LEVELS, Level, VersionRange
 from treaty.core.refusals import Invalid
 from treaty.wire.pravega.bodies import (

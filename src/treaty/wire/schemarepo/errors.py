@@ -7,8 +7,9 @@ import msgspec
 
 from treaty.core import refusals as r
 from treaty.core.limits import ERROR_CHARACTERS
+from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Refusal, RegistryError
-from treaty.core.requests import Register, Request
 from treaty.wire.schemarepo.texts import JSON
 
 NO_SUBJECT, NO_SCHEMA = "subject does not exist", "schema does not exist"

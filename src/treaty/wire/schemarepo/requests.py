@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from treaty.core.answers import Config, VersionFound
 from treaty.core.limits import COUNTER
 from treaty.core.messages.groups import (
     ANY_FORMAT,
@@ -15,10 +14,12 @@ from treaty.core.messages.groups import (
     GroupSettings,
 )
 from treaty.core.messages.names import SEQUENCE
+from treaty.core.messages.registration import ExpectedVersion, ForceReason, Register, SubjectCreation
+from treaty.core.messages.settings import Config
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.policy import LEVELS, Level, split_validators, word_of
 from treaty.core.refusals import InvalidSetting, InvalidSubject
-from treaty.core.requests import ExpectedVersion, ForceReason, Register, SubjectCreation
 from treaty.core.schema import Draft
 from treaty.formats.registry import find_formats
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from treaty.core.answers import VersionFound
+from treaty.core.messages.versions import VersionFound
 
 TEXT, JSON = "text/plain", "application/json"
 TEXT_MEDIA = f"{TEXT}; charset=utf-8"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.simulation.judging.model.events import Event, Name
-from treaty.core.requests import Request
+from treaty.core.messages.request import Request
 from treaty.core.state.state_tables import OUTCOME
 
 OF_PRINCIPALS = len(OUTCOME.parts) > 1

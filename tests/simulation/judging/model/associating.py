@@ -21,9 +21,10 @@ from tests.simulation.judging.model.selecting import describe
 from tests.simulation.judging.model.settings import GIVING_IDS, mode_in_force, refuse_if_readonly
 from tests.simulation.judging.model.subjects import refuse_bad_subject
 from treaty.core import limits
-from treaty.core import requests as q
-from treaty.core.answers import DeletedVersions, Resource, ResourceAssociation
 from treaty.core.messages import associations as t
+from treaty.core.messages.listings import ListSchemas
+from treaty.core.messages.settings import Scope
+from treaty.core.messages.versions import DeletedVersions
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import (
     AssociationNotFound,
@@ -133,7 +134,7 @@ def _carry_out(
     return events, t.ResourceBound(resource, tuple(bound.values()))
 
 
-def _refuse_bad_resource(resource: Resource, *, nameless: bool) -> None:
+def _refuse_bad_resource(resource: t.Resource, *, nameless: bool) -> None:
     for member, given in (("resourceName", resource.name), ("resourceNamespace", resource.namespace)):
         if not given or given == "-" or not given.isprintable() or len(given) > limits.NAME_LENGTH:
             raise _invalid(member)
@@ -155,7 +156,7 @@ def _refuse_bad_batch(size: int) -> None:
         raise _invalid("requests")
 
 
-def _known(past: Past, resource: Resource) -> Resource:
+def _known(past: Past, resource: t.Resource) -> t.Resource:
     """The resource with its id: a name has one id, and an id one name."""
     named = [
         key
@@ -168,7 +169,7 @@ def _known(past: Past, resource: Resource) -> Resource:
     if there != resource.id:
         raise No(ResourceAssociated, "RESOURCE_ID", new=resource.id)
     for key, one in _of_resource(past, resource.id)[:1]:
-        if Resource(one.resource, one.namespace, key[0], one.type) != resource:
+        if t.Resource(one.resource, one.namespace, key[0], one.type) != resource:
             raise _invalid("resourceName")
     return resource
 
@@ -177,7 +178,7 @@ def _known(past: Past, resource: Resource) -> Resource:
 
 
 def _tie(
-    past: Past, asking: Asking, resource: Resource, wish: t.AssociationSpec, *, update: bool, rehearsal: bool
+    past: Past, asking: Asking, resource: t.Resource, wish: t.AssociationSpec, *, update: bool, rehearsal: bool
 ) -> tuple[list[Event], t.AssociatedSubject]:
     subject = wish.subject or Subject(f".{resource.namespace}", f"{resource.name}-{wish.kind}")
     refuse_bad_subject(subject)
@@ -202,7 +203,7 @@ def _tie(
     elif not past.shown(subject):
         raise No(NoLiveVersion, "NO_LIVE_VERSION", subject=str(subject))
     if new != old:
-        refuse_if_readonly(past.then(events), q.Scope(*subject))
+        refuse_if_readonly(past.then(events), Scope(*subject))
         events.append(Associated(key, new))
     return events, t.AssociatedSubject(str(subject), wish.kind, new.lifecycle, new.frozen, schema)
 
@@ -215,7 +216,7 @@ def _without_time(event: Event, time: int) -> Event:
 
 
 def _wished(
-    past: Past, asking: Asking, resource: Resource, wish: t.AssociationSpec, subject: Subject, old: Value | None
+    past: Past, asking: Asking, resource: t.Resource, wish: t.AssociationSpec, subject: Subject, old: Value | None
 ) -> Value:
     """The association as it is to be: what a wish leaves out stays, or begins weak and not frozen."""
     if wish.lifecycle not in {"", "STRONG", "WEAK"}:
@@ -244,7 +245,7 @@ def _wished(
 
 def _given_guid(past: Past, guid: str, subject: Subject) -> str:
     """Only where ids may be given, and one that nobody has."""
-    if mode_in_force(past, q.Scope(*subject)) not in GIVING_IDS:
+    if mode_in_force(past, Scope(*subject)) not in GIVING_IDS:
         raise _invalid("guid")
     try:
         word = str(uuid.UUID(guid))
@@ -300,7 +301,7 @@ def _take_apart(
             refuse_if_referred_to(past, version, ("live", "soft"), beside=going)
         refuse_if_pinned(past, past.of(subject) if subject in going else [])
         refuse_if_encoded(past, past.of(subject) if subject in going else [])
-        refuse_if_readonly(past, q.Scope(*subject))
+        refuse_if_readonly(past, Scope(*subject))
     events: list[Event] = [Associated(key, None) for key, _ in ties]
     for subject in sorted(going):
         events += purge_versions(past, subject)
@@ -310,9 +311,9 @@ def _take_apart(
 # -------------------------------------------------------------------------------------------------------- queries
 
 
-def told_association(key: Key, one: Value) -> ResourceAssociation:
-    resource = Resource(one.resource, one.namespace, key[0], one.type)
-    return ResourceAssociation(
+def told_association(key: Key, one: Value) -> t.ResourceAssociation:
+    resource = t.Resource(one.resource, one.namespace, key[0], one.type)
+    return t.ResourceAssociation(
         one.subject, one.guid, resource, one.kind, one.lifecycle, one.frozen, one.created, one.updated
     )
 
@@ -369,7 +370,7 @@ def _one_resource(past: Past, request: t.ListAssociations, *, schemas: bool) -> 
     return t.ResourceBound(resources.pop(), tuple(bound))
 
 
-def listed_associations(past: Past, subject: Subject, request: q.ListSchemas) -> tuple[ResourceAssociation, ...]:
+def listed_associations(past: Past, subject: Subject, request: ListSchemas) -> tuple[t.ResourceAssociation, ...]:
     """Associations of a subject that a list of schemas asks for."""
     return tuple(
         told_association(key, one)
@@ -380,7 +381,7 @@ def listed_associations(past: Past, subject: Subject, request: q.ListSchemas) ->
     )
 
 
-def is_listed(past: Past, subject: Subject, request: q.ListSchemas) -> bool:
+def is_listed(past: Past, subject: Subject, request: ListSchemas) -> bool:
     """Whether a subject is in a list that is narrowed by associations; the lifecycle NONE means that it has none."""
     there = listed_associations(past, subject, replace(request, lifecycles=()))
     if not request.lifecycles:

@@ -39,11 +39,23 @@ from tests.simulation.judging.model.settings import (
     told,
 )
 from tests.simulation.judging.model.subjects import is_name
-from treaty.core import requests as q
-from treaty.core.answers import Config, ConfigStored, DeletedVersions, ModeStored
-from treaty.core.answers import ContextMade as ContextAnswer
 from treaty.core.limits import COUNTER, NAME_LENGTH
+from treaty.core.messages.contexts import ContextMade as ContextAnswer
+from treaty.core.messages.contexts import DeleteContext, MakeContext
 from treaty.core.messages.groups import DeleteOrdinal
+from treaty.core.messages.settings import (
+    Config,
+    ConfigStored,
+    DeleteConfig,
+    DeleteMode,
+    GetConfig,
+    GetMode,
+    ModeStored,
+    Scope,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.messages.versions import DeletedVersions, DeleteSubject, DeleteVersion
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import (
     AlreadyDeleted,
@@ -67,7 +79,7 @@ def has_association(past: Past, subject: Subject) -> bool:
     return any(subject_of(one.subject) == subject for one in past.associations.values())
 
 
-def delete_version(past: Past, asking: Asking, request: q.DeleteVersion) -> Yes:
+def delete_version(past: Past, asking: Asking, request: DeleteVersion) -> Yes:
     """Existence first, then what refers to it, then the mode."""
     subject = request.subject
     one = select(past, subject, request.version, "live" if request.version == -1 else "all")
@@ -89,7 +101,7 @@ def delete_version(past: Past, asking: Asking, request: q.DeleteVersion) -> Yes:
         refuse_if_pinned(past, past.of(subject) if is_last else gone)
     if request.permanent and not request.force:
         refuse_if_encoded(past, past.of(subject) if is_last else gone)
-    refuse_if_readonly(past, q.Scope(*subject))
+    refuse_if_readonly(past, Scope(*subject))
     answer = DeletedVersions((one.number,))
     if not request.permanent:
         warned = replace(answer, warnings=warned_of(past, asking, [one]))
@@ -113,12 +125,12 @@ def delete_ordinal(past: Past, asking: Asking, request: DeleteOrdinal) -> Yes:
     if has_association(past, subject) and past.shown(subject) == [one]:
         raise No(NoLiveVersion, "NO_LIVE_VERSION", subject=str(subject))
     refuse_if_referred_to(past, one, ("live",))
-    refuse_if_readonly(past, q.Scope(*subject))
+    refuse_if_readonly(past, Scope(*subject))
     turned = VersionTurned(subject, one.ordinal, "soft")
     return Yes((turned,), replace(describe(one, names=True), deleted=True, warnings=warned_of(past, asking, [one])))
 
 
-def delete_subject(past: Past, asking: Asking, request: q.DeleteSubject) -> Yes:
+def delete_subject(past: Past, asking: Asking, request: DeleteSubject) -> Yes:
     """All versions at once; references inside the subject do not count."""
     subject = request.subject
     there, live = past.shown(subject, ("live", "soft")), past.shown(subject)
@@ -140,7 +152,7 @@ def delete_subject(past: Past, asking: Asking, request: q.DeleteSubject) -> Yes:
         refuse_if_pinned(past, past.of(subject))
     if request.permanent and not request.force:
         refuse_if_encoded(past, past.of(subject))
-    refuse_if_readonly(past, q.Scope(*subject))
+    refuse_if_readonly(past, Scope(*subject))
     answer = DeletedVersions(tuple(one.number for one in taken))
     if request.permanent:
         return Yes(tuple(purge_versions(past, subject)), answer)
@@ -166,7 +178,7 @@ def purge_subject(past: Past, subject: Subject) -> list[Event]:
     events: list[Event] = [VersionPurged(subject, one.ordinal) for one in past.of(subject)]
     if subject in past.subjects:
         events.append(SubjectPurged(subject))
-    scope = q.Scope(*subject)
+    scope = Scope(*subject)
     if scope in past.configs:
         events.append(ConfigChanged(scope, None))
     if scope in past.modes:
@@ -177,17 +189,17 @@ def purge_subject(past: Past, subject: Subject) -> list[Event]:
 # --------------------------------------------------------------------------------------------------------- config
 
 
-def _refuse_bad_scope(scope: q.Scope) -> None:
+def _refuse_bad_scope(scope: Scope) -> None:
     name = scope.name or ""
     if not is_name(name) or len(name) + len(scope.context) > NAME_LENGTH:
         raise No(InvalidSubject, "SUBJECT_NAME")
 
 
-def _name_of(scope: q.Scope) -> str:
+def _name_of(scope: Scope) -> str:
     return str(Subject(scope.context, scope.name or ""))
 
 
-def set_config(past: Past, asking: Asking, request: q.SetConfig) -> Yes:
+def set_config(past: Past, asking: Asking, request: SetConfig) -> Yes:
     """Members that are given are set, members that are cleared forgotten, the rest stays."""
     _refuse_bad_scope(request.scope)
     change = request.change
@@ -201,7 +213,7 @@ def set_config(past: Past, asking: Asking, request: q.SetConfig) -> Yes:
     return Yes(events, ConfigStored(told(new)))
 
 
-def delete_config(past: Past, asking: Asking, request: q.DeleteConfig) -> Yes:
+def delete_config(past: Past, asking: Asking, request: DeleteConfig) -> Yes:
     old = own_config(past, request.scope)
     if old is None and request.scope not in {ROOT, EVERYWHERE}:
         raise No(SettingNotFound, "SETTING_NOT_FOUND", subject=_name_of(request.scope))
@@ -211,7 +223,7 @@ def delete_config(past: Past, asking: Asking, request: q.DeleteConfig) -> Yes:
     return Yes((ConfigChanged(row_scope(request.scope), None),), ConfigStored(told(old)))
 
 
-def get_config(past: Past, asking: Asking, request: q.GetConfig) -> Yes:
+def get_config(past: Past, asking: Asking, request: GetConfig) -> Yes:
     if request.resolve:
         return Yes((), ConfigStored(told(config_in_force(past, request.scope))))
     own = own_config(past, request.scope)
@@ -224,7 +236,7 @@ def get_config(past: Past, asking: Asking, request: q.GetConfig) -> Yes:
 # ----------------------------------------------------------------------------------------------------------- mode
 
 
-def set_mode(past: Past, asking: Asking, request: q.SetMode) -> Yes:
+def set_mode(past: Past, asking: Asking, request: SetMode) -> Yes:
     """IMPORT wants a scope without live versions, and purges what is softly deleted there; empty subjects stay."""
     scope, mode = request.scope, request.mode
     _refuse_bad_scope(scope)
@@ -241,7 +253,7 @@ def set_mode(past: Past, asking: Asking, request: q.SetMode) -> Yes:
     return Yes((*events, ModeChanged(row_scope(scope), mode)), ModeStored(mode))
 
 
-def _emptied(past: Past, scope: q.Scope) -> list[Event]:
+def _emptied(past: Past, scope: Scope) -> list[Event]:
     inside = [
         subject
         for subject in past.subjects
@@ -259,7 +271,7 @@ def _emptied(past: Past, scope: q.Scope) -> list[Event]:
     return [*gone, *(SubjectPurged(subject) for subject in inside if not survives(past, subject))]
 
 
-def delete_mode(past: Past, asking: Asking, request: q.DeleteMode) -> Yes:
+def delete_mode(past: Past, asking: Asking, request: DeleteMode) -> Yes:
     scope = request.scope
     old = own_mode(past, scope)
     if old is None and scope not in {ROOT, EVERYWHERE} and not request.recursive:
@@ -270,7 +282,7 @@ def delete_mode(past: Past, asking: Asking, request: q.DeleteMode) -> Yes:
     return Yes(tuple(ModeChanged(one, None) for one in gone), ModeStored(old or "READWRITE"))
 
 
-def get_mode(past: Past, asking: Asking, request: q.GetMode) -> Yes:
+def get_mode(past: Past, asking: Asking, request: GetMode) -> Yes:
     if request.resolve:
         return Yes((), ModeStored(mode_in_force(past, request.scope)))
     own = own_mode(past, request.scope)
@@ -282,7 +294,7 @@ def get_mode(past: Past, asking: Asking, request: q.GetMode) -> Yes:
 # ------------------------------------------------------------------------------------------------------- contexts
 
 
-def make_context(past: Past, asking: Asking, request: q.MakeContext) -> Yes:
+def make_context(past: Past, asking: Asking, request: MakeContext) -> Yes:
     """For importers: the context is there before its first subject, and ids up to one count as given."""
     context = request.context
     named = context.startswith(".") and subject_of(str(Subject(context, "s"))) == Subject(context, "s")
@@ -290,7 +302,7 @@ def make_context(past: Past, asking: Asking, request: q.MakeContext) -> Yes:
         raise No(InvalidSubject, "CONTEXT_NAME")
     if not 0 <= request.highest_id <= COUNTER:
         raise No(TooLarge, "COUNTER")
-    mode = mode_in_force(past, q.Scope(context))
+    mode = mode_in_force(past, Scope(context))
     if mode not in GIVING_IDS:
         raise No(NotPermitted, "CONTEXT_NOT_IMPORTING", old=mode)
     highest = past.highest_id(context) or 0
@@ -303,15 +315,15 @@ def make_context(past: Past, asking: Asking, request: q.MakeContext) -> Yes:
     return Yes(tuple(events), ContextAnswer(context, max(highest, request.highest_id)))
 
 
-def delete_context(past: Past, asking: Asking, request: q.DeleteContext) -> Yes:
+def delete_context(past: Past, asking: Asking, request: DeleteContext) -> Yes:
     """Only an empty one; its settings go too. The default one stays, and so do its settings."""
     context = request.context
     if past.count_subjects(context):
         raise No(NotEmpty, "CONTEXT_NOT_EMPTY", old=context)
-    refuse_if_readonly(past, q.Scope(context))
+    refuse_if_readonly(past, Scope(context))
     if context == ".":
         return Yes((), DeletedVersions(()))
-    scope = q.Scope(context)
+    scope = Scope(context)
     events: list[Event] = [ContextDeleted(context)] if context in past.contexts else []
     events += [ConfigChanged(scope, None)] if scope in past.configs else []
     events += [ModeChanged(scope, None)] if scope in past.modes else []

@@ -21,7 +21,7 @@ from tests.simulation.judging.model.outcomes import fits_row, too_old
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from treaty.core import limits
-from treaty.core.requests import Request
+from treaty.core.messages.request import Request
 from treaty.core.schema import Pairs
 from treaty.core.state import values
 from treaty.core.state.commit import Commit

@@ -7,7 +7,6 @@ from tests.simulation.judging.model.levels import WORDS, word_of
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.texts import FORMATS, answer
-from treaty.core.answers import CompatibilityResult
 from treaty.core.finding import (
     EXTERNAL_REFERENCE,
     OTHER_FORMAT,
@@ -18,6 +17,7 @@ from treaty.core.finding import (
     format_finding,
     list_messages,
 )
+from treaty.core.messages.compatibility import CompatibilityResult
 from treaty.core.names import Subject
 from treaty.core.policy import Level, VersionRange
 from treaty.core.refusals import Incompatible, InvalidSchema, NotPermitted

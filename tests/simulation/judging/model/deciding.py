@@ -45,8 +45,6 @@ from tests.simulation.judging.model.metastore import (
 )
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
-from treaty.core import answers
-from treaty.core import requests as q
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
 from treaty.core.messages import deleted_topics as t_topics
@@ -62,8 +60,17 @@ from treaty.core.messages import schemaver as s
 from treaty.core.messages import scripts
 from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
+from treaty.core.messages.compatibility import Check, CompatibilityResult
+from treaty.core.messages.contexts import DeleteContext, ListContexts, MakeContext
 from treaty.core.messages.kept_files import ListKeptFiles
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
+from treaty.core.messages.outcomes import CommandOutcome, GetOutcome
 from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.registration import Derive, Register, RegisteredVersion
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, ReferencedBy, UsesOf
+from treaty.core.messages.settings import DeleteConfig, DeleteMode, GetConfig, GetMode, ListSettings, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, FindVersion, GetVersion, Lookup
 from treaty.core.refusals import Refusal
 
 
@@ -81,16 +88,16 @@ class Rule:
 
 
 RULES: Mapping[type, Rule] = {
-    q.Register: Rule(formats_left_open.register_any, rights.of_register, writes=True, follows_alias=True),
-    q.Derive: Rule(registering.derive, rights.of_derive, writes=True, follows_alias=True),
-    q.DeleteVersion: Rule(changing.delete_version, rights.of_delete, writes=True, follows_alias=True),
-    q.DeleteSubject: Rule(changing.delete_subject, rights.of_delete, writes=True, follows_alias=True),
-    q.SetConfig: Rule(changing.set_config, rights.of_set_config, writes=True),
-    q.DeleteConfig: Rule(changing.delete_config, rights.of_scope("config"), writes=True),
-    q.SetMode: Rule(changing.set_mode, rights.of_set_mode, writes=True),
-    q.DeleteMode: Rule(changing.delete_mode, rights.of_scope("mode"), writes=True),
-    q.MakeContext: Rule(changing.make_context, rights.of_make_context, writes=True),
-    q.DeleteContext: Rule(changing.delete_context, rights.of_delete_context, writes=True),
+    Register: Rule(formats_left_open.register_any, rights.of_register, writes=True, follows_alias=True),
+    Derive: Rule(registering.derive, rights.of_derive, writes=True, follows_alias=True),
+    DeleteVersion: Rule(changing.delete_version, rights.of_delete, writes=True, follows_alias=True),
+    DeleteSubject: Rule(changing.delete_subject, rights.of_delete, writes=True, follows_alias=True),
+    SetConfig: Rule(changing.set_config, rights.of_set_config, writes=True),
+    DeleteConfig: Rule(changing.delete_config, rights.of_scope("config"), writes=True),
+    SetMode: Rule(changing.set_mode, rights.of_set_mode, writes=True),
+    DeleteMode: Rule(changing.delete_mode, rights.of_scope("mode"), writes=True),
+    MakeContext: Rule(changing.make_context, rights.of_make_context, writes=True),
+    DeleteContext: Rule(changing.delete_context, rights.of_delete_context, writes=True),
     t.Associate: Rule(associating.associate, rights.of_associate, writes=True),
     t.Dissociate: Rule(associating.dissociate, rights.somewhere("register"), writes=True),
     t.ChangeAssociations: Rule(associating.change_associations, rights.somewhere("register"), writes=True),
@@ -129,29 +136,29 @@ RULES: Mapping[type, Rule] = {
     x.ImportSubject: Rule(importing.import_subject, rights.of_import, writes=True),
     x.ImportVersion: Rule(importing.import_version, rights.of_import, writes=True),
     x.ImportEncoding: Rule(importing.import_encoding, rights.of_import, writes=True),
-    q.GetSchema: Rule(reading.get_schema, rights.somewhere("read"), from_memory=True, follows_alias=True),
-    q.GetGuid: Rule(reading.get_guid, rights.somewhere("read"), from_memory=True),
+    GetSchema: Rule(reading.get_schema, rights.somewhere("read"), from_memory=True, follows_alias=True),
+    GetGuid: Rule(reading.get_guid, rights.somewhere("read"), from_memory=True),
     n.GetPin: Rule(reading.get_pin, rights.on_subject("read", anywhere=True), follows_alias=True),
-    q.GetVersion: Rule(reading.get_version, rights.on_subject("read", anywhere=True), follows_alias=True),
-    q.GetConfig: Rule(changing.get_config, rights.of_shown_scope("config")),
-    q.GetMode: Rule(changing.get_mode, rights.of_shown_scope("mode")),
-    q.Lookup: Rule(reading.lookup, rights.of_drafted, follows_alias=True),
-    q.Check: Rule(reading.check, rights.of_drafted, follows_alias=True),
+    GetVersion: Rule(reading.get_version, rights.on_subject("read", anywhere=True), follows_alias=True),
+    GetConfig: Rule(changing.get_config, rights.of_shown_scope("config")),
+    GetMode: Rule(changing.get_mode, rights.of_shown_scope("mode")),
+    Lookup: Rule(reading.lookup, rights.of_drafted, follows_alias=True),
+    Check: Rule(reading.check, rights.of_drafted, follows_alias=True),
     d.CompareVersions: Rule(differing.compare_versions, rights.of_compare, follows_alias=True),
     find.Search: Rule(differing.search, lambda _request: [rights.Need(("read",), anything=True)]),
-    q.GetGuidIds: Rule(reading.get_guid_ids, rights.somewhere("read")),
-    q.FindVersion: Rule(reading.find_version, rights.on_subject("read"), follows_alias=True),
-    q.ListSubjects: Rule(listing.list_subjects, rights.somewhere("read")),
-    q.ListVersions: Rule(reading.list_versions, rights.on_subject("read", anywhere=True), follows_alias=True),
-    q.ListSchemas: Rule(listing.list_schemas, rights.somewhere("read")),
-    q.ListSettings: Rule(listing.list_settings, rights.somewhere("read")),
-    q.ListContexts: Rule(listing.list_contexts, rights.somewhere("read")),
-    q.UsesOf: Rule(reading.uses_of, rights.somewhere("read"), follows_alias=True),
-    q.ReferencedBy: Rule(reading.referenced_by, rights.on_subject("read"), follows_alias=True),
+    GetGuidIds: Rule(reading.get_guid_ids, rights.somewhere("read")),
+    FindVersion: Rule(reading.find_version, rights.on_subject("read"), follows_alias=True),
+    ListSubjects: Rule(listing.list_subjects, rights.somewhere("read")),
+    ListVersions: Rule(reading.list_versions, rights.on_subject("read", anywhere=True), follows_alias=True),
+    ListSchemas: Rule(listing.list_schemas, rights.somewhere("read")),
+    ListSettings: Rule(listing.list_settings, rights.somewhere("read")),
+    ListContexts: Rule(listing.list_contexts, rights.somewhere("read")),
+    UsesOf: Rule(reading.uses_of, rights.somewhere("read"), follows_alias=True),
+    ReferencedBy: Rule(reading.referenced_by, rights.on_subject("read"), follows_alias=True),
     k.AddApiKeys: Rule(keys.add_api_keys, rights.of_vendor, writes=True),
     k.RemoveApiKey: Rule(keys.remove_api_key, rights.somewhere("admin"), writes=True),
     k.ListApiKeys: Rule(keys.list_api_keys, rights.somewhere("admin")),
-    q.GetOutcome: Rule(outcomes.get_outcome, rights.of_get_outcome),
+    GetOutcome: Rule(outcomes.get_outcome, rights.of_get_outcome),
     t.ListAssociations: Rule(associating.list_associations, rights.of_list_associations, follows_alias=True),
     m.CreateSource: Rule(creating.create_source, creating.importable(rights.of_create_source), writes=True),
     m.ChangeSource: Rule(source_changing.change_source, rights.of_change_source, writes=True),
@@ -190,18 +197,18 @@ RULES: Mapping[type, Rule] = {
 NO_RULE = "the model of the rules does not know {0}: write down what it does and needs as a Rule of {0} in RULES (judging/model/deciding.py)"
 
 
-def rule_of(request: q.Request[Any]) -> Rule:
+def rule_of(request: Request[Any]) -> Rule:
     rule = RULES.get(type(request))
     if rule is None:
         raise Broken("log", NO_RULE.format(type(request).__name__))
     return rule
 
 
-def is_command(request: q.Request[Any]) -> bool:
+def is_command(request: Request[Any]) -> bool:
     return rule_of(request).writes
 
 
-def has_to_look(request: q.Request[Any], consistency: str) -> bool:
+def has_to_look(request: Request[Any], consistency: str) -> bool:
     """Whether an answer has to be of a state at or after all that was acknowledged before the request came."""
     if consistency:
         return consistency in {"latest", "strict"}
@@ -239,14 +246,14 @@ def same_answer(mine: Any, told: Any) -> bool:
         if not isinstance(told, t.AssociationResults) or len(told.results) != len(mine.results):
             return False
         return all(map(_same_entry, mine.results, told.results))
-    if isinstance(mine, answers.CompatibilityResult):
+    if isinstance(mine, CompatibilityResult):
         return _same_check(mine, told)
     if isinstance(mine, d.SchemasCompared):
         return differing.same_comparison(mine, told)
     if isinstance(mine, Answered):
         kind = "association-results" if isinstance(mine.answer, Entries) else tag_of(type(mine.answer))
-        return bool(told == answers.CommandOutcome(mine.name[1], mine.sequence, kind, mine.members))
-    if isinstance(mine, s.PublishedVersion | answers.RegisteredVersion):
+        return bool(told == CommandOutcome(mine.name[1], mine.sequence, kind, mine.members))
+    if isinstance(mine, s.PublishedVersion | RegisteredVersion):
         return type(mine) is type(told) and _said(mine) == _said(told) and _unsaid(mine) == _unsaid(told)
     return bool(source_comparing.as_compared(mine) == source_comparing.as_compared(told))
 
@@ -272,8 +279,8 @@ def _same_entry(mine: associating.Entry, told: t.AssociationResult) -> bool:
     return refused is not None and (refused.kind, refused.reason.rule) == (tag_of(mine.no.kind), mine.no.rule)
 
 
-def _same_check(mine: answers.CompatibilityResult, told: Any) -> bool:
-    if not isinstance(told, answers.CompatibilityResult) or told.compatible != mine.compatible:
+def _same_check(mine: CompatibilityResult, told: Any) -> bool:
+    if not isinstance(told, CompatibilityResult) or told.compatible != mine.compatible:
         return False
     places = [[(one.rule, one.path) for one in each.findings] for each in (mine, told)]
     return places[0] == places[1] and (not mine.messages or mine.messages == told.messages)

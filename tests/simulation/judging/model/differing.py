@@ -21,11 +21,12 @@ from tests.simulation.judging.model.resources import may, may_source
 from tests.simulation.judging.model.sameness import found_version
 from tests.simulation.judging.model.selecting import select
 from tests.simulation.texts import FORMATS, answer
-from treaty.core import requests as q
 from treaty.core.finding import Finding
 from treaty.core.limits import NAME_LENGTH
 from treaty.core.messages import differences as d
+from treaty.core.messages.compatibility import Check
 from treaty.core.messages.search import Search
+from treaty.core.messages.settings import Scope
 from treaty.core.names import Subject, subject_of
 from treaty.core.policy import Level
 from treaty.core.refusals import Forbidden, Invalid, InvalidSchema, SchemaNotFound
@@ -106,7 +107,7 @@ def _side(past: Past, asking: Asking, request: d.CompareVersions, side: d.Compar
 
 
 def _meant(past: Past, asking: Asking, named: Subject) -> Subject:
-    config = past.configs.get(q.Scope(*named)) if named.name else None
+    config = past.configs.get(Scope(*named)) if named.name else None
     if config is None or not config.alias:
         return named
     target = subject_of(config.alias, named.context)
@@ -139,7 +140,7 @@ def _tried(past: Past, asking: Asking, request: d.CompareVersions) -> tuple[d.Ch
     subject, draft = request.subject, request.new.draft
     assert subject is not None
     assert draft is not None
-    one = checked(past, q.Check(subject, draft, normalize=request.normalize))
+    one = checked(past, Check(subject, draft, normalize=request.normalize))
     result, against = one.judged(past)
     policy = one.bar.policy
     levels = []

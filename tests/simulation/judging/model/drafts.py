@@ -11,9 +11,9 @@ from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.selecting import as_sent, select
 from tests.simulation.texts import FORMATS, answer
 from treaty.core.limits import NAME_LENGTH, OPAQUE_BYTES, REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, TAGGED
+from treaty.core.messages.registration import SubjectCreation
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import InvalidSchema, TooLarge
-from treaty.core.requests import SubjectCreation
 from treaty.core.schema import Draft, Metadata, Reference, RuleSet, TaggedPath
 from treaty.core.schema_engine import (
     FindTags,

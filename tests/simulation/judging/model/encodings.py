@@ -7,8 +7,8 @@ from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.selecting import describe, no_subject
 from tests.simulation.judging.model.settings import refuse_if_readonly
 from treaty.core import limits
-from treaty.core import requests as q
 from treaty.core.messages import encodings as e
+from treaty.core.messages.settings import Scope
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     CodecExists,
@@ -52,7 +52,7 @@ def add_codec(past: Past, asking: Asking, request: e.AddCodec) -> Yes:
         return Yes((), e.CodecAdded(codec, created=False))
     if len(there) >= limits.CODECS_PER_SUBJECT:
         raise No(TooLarge, "CODECS_PER_SUBJECT")
-    refuse_if_readonly(past, q.Scope(*subject))
+    refuse_if_readonly(past, Scope(*subject))
     return Yes((CodecMade(subject, codec.name, codec.properties),), e.CodecAdded(codec, created=True))
 
 
@@ -78,7 +78,7 @@ def assign_encoding(past: Past, asking: Asking, request: e.AssignEncoding) -> Ye
         raise missing
     if request.codec and request.codec not in past.codecs_of(subject):
         raise No(CodecNotFound, "CODEC_NOT_FOUND", subject=str(subject))
-    refuse_if_readonly(past, q.Scope(*subject))
+    refuse_if_readonly(past, Scope(*subject))
     given = max(past.highest_encoding(subject), past.spared_ids or -1) + 1
     if given > limits.COUNTER:
         raise No(TooLarge, "COUNTER")

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from treaty.core import sources as metastore_values
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Scope
 from treaty.core.messages.transfers import HighestNumbers
 from treaty.core.names import Subject
-from treaty.core.requests import Request, Scope
 from treaty.core.schema import Pairs
 from treaty.core.state import values
 

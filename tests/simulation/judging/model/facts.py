@@ -41,8 +41,8 @@ from tests.simulation.judging.model.labelling import drafts, superseding
 from tests.simulation.judging.model.metastore import state
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.reserving import is_left_of_private
+from treaty.core.messages.settings import Scope
 from treaty.core.names import Subject
-from treaty.core.requests import Scope
 from treaty.core.state import values
 from treaty.core.state.table import Key
 

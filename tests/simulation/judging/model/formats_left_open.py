@@ -7,12 +7,12 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.registering import register
 from tests.simulation.judging.model.sameness import home_of, kinds_in
-from treaty.core import requests as q
 from treaty.core.messages import groups as g
+from treaty.core.messages.registration import Register
 from treaty.core.refusals import FormatNotAllowed, InvalidSchema, NotPermitted
 
 
-def register_any(past: Past, asking: Asking, request: q.Register) -> Yes:
+def register_any(past: Past, asking: Asking, request: Register) -> Yes:
     """A registration of a draft of any format is one of the first format that is not refused for its text.
 
     Where a text that nobody can read is not taken, the sender is told why it is no Avro.
@@ -31,7 +31,7 @@ def register_any(past: Past, asking: Asking, request: q.Register) -> Yes:
     raise refused[0]
 
 
-def _formats(past: Past, request: q.Register) -> list[str]:
+def _formats(past: Past, request: Register) -> list[str]:
     """The one that the subject names; in a subject of another dialect that names none, the one of all that it ever had."""
     home = home_of(past, request.subject, request.create_with)
     named = dict(home.properties).get(g.FORMAT)

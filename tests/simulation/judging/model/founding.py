@@ -6,9 +6,9 @@ from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.settings import SAME, as_kept, changed, followed, own_config
 from tests.simulation.texts import SCHEMES
 from treaty.core import limits
-from treaty.core import requests as q
-from treaty.core.answers import Config
 from treaty.core.messages import groups as g
+from treaty.core.messages.registration import SubjectCreation
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.names import Subject
 from treaty.core.refusals import FormatNotAllowed, InvalidSetting, NotPermitted, TooLarge
 from treaty.core.schema import Pairs
@@ -46,7 +46,7 @@ def _is_format(word: str) -> bool:
     return plain and word[:1].isalpha() and word == word.upper() and len(word) <= limits.NAME_LENGTH
 
 
-def refuse_bad_settings(settings: g.GroupSettings | q.SubjectCreation) -> None:
+def refuse_bad_settings(settings: g.GroupSettings | SubjectCreation) -> None:
     for name, words in WORDS.items():
         if getattr(settings, name) not in words:
             raise No(InvalidSetting, "SUBJECT_SETTING", new=getattr(settings, name))
@@ -74,7 +74,7 @@ def refuse_other_format(subject: Subject, properties: Pairs, format_: str) -> No
 
 def chosen_config(past: Past, subject: Subject, change: Config) -> ConfigChanged:
     """The policy of a new subject has its home in the config of the subject, which may say nothing else of it."""
-    scope = q.Scope(*subject)
+    scope = Scope(*subject)
     old = own_config(past, scope) or ConfigValue()
     new = changed(old, change, ())
     new = followed(past, new)

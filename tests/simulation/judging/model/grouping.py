@@ -29,9 +29,8 @@ from tests.simulation.judging.model.settings import (
 )
 from tests.simulation.judging.model.subjects import refuse_bad_subject
 from treaty.core import limits
-from treaty.core import requests as q
-from treaty.core.answers import Config
 from treaty.core.messages import groups as g
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.names import Subject
 from treaty.core.policy import Level
 from treaty.core.refusals import FormatNotAllowed, InvalidSetting, PreviousLevelDiffers, SubjectAssociated, TooLarge
@@ -49,7 +48,7 @@ def of_group(past: Past, subject: Subject) -> SubjectValue:
 
 def describe_group(past: Past, subject: Subject) -> g.GroupFound:
     """A subject with its settings, as it is told."""
-    there, scope, live = past.subjects[subject], q.Scope(*subject), past.shown(subject)
+    there, scope, live = past.subjects[subject], Scope(*subject), past.shown(subject)
     formats = {one.version.format for one in live}
     return g.GroupFound(
         subject=str(subject),
@@ -78,7 +77,7 @@ def create_subject(past: Past, asking: Asking, request: g.CreateSubject) -> Yes:
     refuse_bad_settings(settings)
     if request.label_policy not in {"warn", "refuse"}:
         raise No(InvalidSetting, "LABEL_POLICY", subject=str(subject))
-    scope, change = q.Scope(*subject), settings.policy
+    scope, change = Scope(*subject), settings.policy
     if change is not None:
         refuse_other_members(change)
         refuse_bad_words(past, change)
@@ -113,7 +112,7 @@ def create_subject(past: Past, asking: Asking, request: g.CreateSubject) -> Yes:
 
 def change_subject(past: Past, asking: Asking, request: g.ChangeSubject) -> Yes:
     """What is named is set; with `previous` only where the level in force is that one."""
-    subject, scope = request.subject, q.Scope(*request.subject)
+    subject, scope = request.subject, Scope(*request.subject)
     if request.properties is not None:
         refuse_bad_properties(request.properties)
     if request.label_policy not in {None, "warn", "refuse"}:
@@ -155,7 +154,7 @@ def remove_subject(past: Past, asking: Asking, request: g.RemoveSubject) -> Yes:
         raise No(SubjectAssociated, "SUBJECT_ASSOCIATED", subject=str(subject))
     refuse_if_others_refer_to(past, subject)
     refuse_if_pinned(past, past.of(subject))
-    refuse_if_readonly(past, q.Scope(*subject))
+    refuse_if_readonly(past, Scope(*subject))
     return Yes(tuple(purge_subject(past, subject)), g.GroupRemoved(removed=True))
 
 
@@ -172,7 +171,7 @@ def list_groups(past: Past, asking: Asking, request: g.ListGroups) -> Yes:
     names = sorted(
         one.name
         for one in past.subjects
-        if one.context == request.context and one.name > request.after and past.shows(q.Scope(*one))
+        if one.context == request.context and one.name > request.after and past.shows(Scope(*one))
     )
     page = names[: max(0, min(request.limit, limits.GROUPS_PAGE))]
     groups = tuple(describe_group(past, Subject(request.context, name)) for name in page)

@@ -32,11 +32,11 @@ from tests.simulation.judging.model.settings import GIVING_IDS, config_in_force,
 from tests.simulation.judging.model.subjects import refuse_bad_subject
 from tests.simulation.texts import FORMATS
 from treaty.core import limits
-from treaty.core import requests as q
-from treaty.core.answers import RegisteredVersion
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import transfers as x
+from treaty.core.messages.registration import Register, RegisteredVersion
+from treaty.core.messages.settings import Scope
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     CodecNotFound,
@@ -58,7 +58,7 @@ def _exported(past: Past, prefix: Subject, subjects: Iterable[Subject]) -> list[
     return sorted(
         one
         for one in subjects
-        if prefix.context in {"*", one.context} and one.name.startswith(prefix.name) and past.shows(q.Scope(*one))
+        if prefix.context in {"*", one.context} and one.name.startswith(prefix.name) and past.shows(Scope(*one))
     )
 
 
@@ -117,7 +117,7 @@ def _tell_version(past: Past, one: VersionNow) -> x.ExportedVersion:
 
 
 def _refuse_unless_giving(past: Past, subject: Subject) -> None:
-    mode = mode_in_force(past, q.Scope(*subject))
+    mode = mode_in_force(past, Scope(*subject))
     if mode not in GIVING_IDS:
         raise No(NotPermitted, "MODE", subject=str(subject), old=mode)
 
@@ -214,12 +214,12 @@ def import_version(past: Past, asking: Asking, request: x.ImportVersion) -> Yes:
         raise No(NotPermitted, "TIME_AHEAD", subject=str(subject))
     type_version = _free_type_version(past, request, new)
     computed = computed_names(home, subject, request.ordinal, new)
-    schema_id, schema = schema_of(past, q.Register(subject, draft, schema_id=request.schema_id), new)
+    schema_id, schema = schema_of(past, Register(subject, draft, schema_id=request.schema_id), new)
     said = _superseded(past, request, home.generation)
     room = making_room(past, subject, past.of(subject), [], live=request.state == "live")
     refuse_taken(past, subject, request.ordinal, request.names, schema_id, room)
     content = None if new.sent == new.parsed.canonical.encode() or draft.format not in FORMATS else new.sent
-    policy = request.policy or policy_in_force(config_in_force(past, q.Scope(*subject)), home.types)
+    policy = request.policy or policy_in_force(config_in_force(past, Scope(*subject)), home.types)
     version = values.Version(
         request.number,
         schema_id,

@@ -5,8 +5,10 @@ from tests.simulation.judging.model.associating import is_listed, listed_associa
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.selecting import STATES, describe
 from tests.simulation.judging.model.settings import own_config, own_mode, told
-from treaty.core import answers, limits
-from treaty.core import requests as q
+from treaty.core import limits
+from treaty.core.messages.contexts import Contexts, ListContexts
+from treaty.core.messages.listings import ListSchemas, ListSubjects, Subjects, Versions
+from treaty.core.messages.settings import ListSettings, Scope, ScopeSetting, ScopeSettings
 from treaty.core.names import Subject, subject_of
 from treaty.core.schema import RuleSet
 
@@ -25,7 +27,7 @@ def _beyond(subject: Subject, last: str, prefix: Subject) -> bool:
     return str(subject) > last
 
 
-def list_subjects(past: Past, asking: Asking, request: q.ListSubjects) -> Yes:
+def list_subjects(past: Past, asking: Asking, request: ListSubjects) -> Yes:
     names = []
     for subject in _subjects(past, request.prefix):
         live, soft = past.shown(subject), past.shown(subject, ("soft",))
@@ -33,10 +35,10 @@ def list_subjects(past: Past, asking: Asking, request: q.ListSubjects) -> Yes:
         if listed[request.visible] and (request.after is None or _beyond(subject, request.after, request.prefix)):
             names.append(str(subject))
     offset = request.offset if request.after is None else 0
-    return Yes((), answers.Subjects(tuple(names[offset : offset + request.limit])))
+    return Yes((), Subjects(tuple(names[offset : offset + request.limit])))
 
 
-def list_schemas(past: Past, asking: Asking, request: q.ListSchemas) -> Yes:
+def list_schemas(past: Past, asking: Asking, request: ListSchemas) -> Yes:
     page = []
     for subject in _subjects(past, request.prefix):
         there = past.shown(subject, STATES[request.visible])
@@ -56,7 +58,7 @@ def list_schemas(past: Past, asking: Asking, request: q.ListSchemas) -> Yes:
     page = page[offset : offset + request.limit]
     return Yes(
         (),
-        answers.Versions(
+        Versions(
             tuple(describe(one) for one in page),
             tuple(_aliases(past, one.subject) for one in page) if request.aliases else (),
             tuple(listed_associations(past, one.subject, request) for one in page) if tied else (),
@@ -75,45 +77,45 @@ def _aliases(past: Past, target: Subject) -> tuple[str, ...]:
         for scope, config in past.configs.items()
         if scope.name is not None and config.alias and subject_of(config.alias, scope.context) == target
     ]
-    return tuple(sorted(str(one) for one in standing if past.shows(q.Scope(*one))))
+    return tuple(sorted(str(one) for one in standing if past.shows(Scope(*one))))
 
 
-def list_contexts(past: Past, asking: Asking, request: q.ListContexts) -> Yes:
+def list_contexts(past: Past, asking: Asking, request: ListContexts) -> Yes:
     names = sorted({".", *past.contexts})
-    return Yes((), answers.Contexts(tuple(name for name in names if name.startswith(request.prefix))))
+    return Yes((), Contexts(tuple(name for name in names if name.startswith(request.prefix))))
 
 
-def list_settings(past: Past, asking: Asking, request: q.ListSettings) -> Yes:
+def list_settings(past: Past, asking: Asking, request: ListSettings) -> Yes:
     """Contexts first, set or not, then everywhere, then subjects."""
     prefix = request.prefix
     scopes = [one for one in {*past.configs, *past.modes} if past.shows(one)]
     scopes = [one for one in scopes if _in_list(one, prefix)]
     if not prefix.name:
-        every = (q.Scope(context) for context in {".", *past.contexts} if prefix.context in {"*", context})
+        every = (Scope(context) for context in {".", *past.contexts} if prefix.context in {"*", context})
         scopes += [one for one in every if one not in scopes]
     scopes.sort(key=_place)
     if request.after is not None:
         scopes = [one for one in scopes if _place(one) > _place(request.after)]
     offset = request.offset if request.after is None else 0
     page = scopes[offset : offset + min(request.limit, limits.SETTINGS_PAGE)]
-    return Yes((), answers.ScopeSettings(tuple(_setting(past, one) for one in page)))
+    return Yes((), ScopeSettings(tuple(_setting(past, one) for one in page)))
 
 
-def _place(scope: q.Scope) -> tuple[int, str, str]:
+def _place(scope: Scope) -> tuple[int, str, str]:
     if scope.context == "*":
         return (1, "*", "")
     return (0, scope.context, "") if scope.name is None else (2, scope.context, scope.name)
 
 
-def _in_list(scope: q.Scope, prefix: Subject) -> bool:
+def _in_list(scope: Scope, prefix: Subject) -> bool:
     if scope.name is None or scope.context == "*":
         return not prefix.name and prefix.context in {"*", scope.context}
     return prefix.context in {"*", scope.context} and scope.name.startswith(prefix.name)
 
 
-def _setting(past: Past, scope: q.Scope) -> answers.ScopeSetting:
+def _setting(past: Past, scope: Scope) -> ScopeSetting:
     above, config = scope.name is None or scope.context == "*", own_config(past, scope)
-    return answers.ScopeSetting(
+    return ScopeSetting(
         context=scope.context,
         name=None if above else scope.name,
         config=None if config is None else told(config),

@@ -27,9 +27,9 @@ from tests.simulation.judging.model.selecting import as_sent, describe
 from tests.simulation.judging.model.settings import GIVING_IDS
 from tests.simulation.texts import FORMATS
 from treaty.core import limits
-from treaty.core import requests as q
-from treaty.core.answers import ForcedRegistration, RegisteredVersion
+from treaty.core.messages.registration import Register, RegisteredVersion
 from treaty.core.names import Subject
+from treaty.core.policy import ForcedRegistration
 from treaty.core.refusals import InvalidSchema, NotPermitted, Referenced, TooLarge
 from treaty.core.state import values
 
@@ -39,7 +39,7 @@ class Case:
     """What holds where a registration is to go."""
 
     past: Past
-    request: q.Register
+    request: Register
     config: values.ConfigValue
     mode: str
     policy: values.PolicyValue
@@ -126,7 +126,7 @@ def _number(case: Case) -> int:
     return number
 
 
-def schema_of(past: Past, request: q.Register, new: ReadDraft) -> tuple[int, values.Schema]:
+def schema_of(past: Past, request: Register, new: ReadDraft) -> tuple[int, values.Schema]:
     """The id and the row of a schema: the same identity in the same context has the same id, as long as it is in use."""
     context = request.subject.context
     schema = values.Schema(

@@ -9,8 +9,8 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.settings import refuse_bad_words, refuse_missing_begins
 from treaty.core import limits
-from treaty.core.answers import Config
 from treaty.core.messages import policies as p
+from treaty.core.messages.settings import Config
 from treaty.core.policy import Level
 from treaty.core.refusals import InvalidSetting, NotPermitted, PreviousLevelDiffers, SettingNotFound, TooLarge
 from treaty.core.state.values import PolicyValue

@@ -12,13 +12,15 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from tests.simulation.judging.model.seeing import hears_of_private
 from tests.simulation.judging.model.selecting import describe
-from treaty.core import answers, limits
-from treaty.core import requests as q
+from treaty.core import limits
 from treaty.core.messages import associations as t
 from treaty.core.messages import metastore as m
 from treaty.core.messages import schemaver as s
+from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.messages.plans import PlanOutcome
+from treaty.core.messages.registration import RegisteredVersion
 from treaty.core.messages.scripts import ScriptDone
+from treaty.core.messages.versions import DeletedVersions, VersionFound
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound
 from treaty.core.state.codec import decode, dumps, encode
@@ -34,12 +36,12 @@ def recall(past: Past, asking: Asking) -> Yes:
 
 
 def _again(past: Past, answer: Any, name: Name) -> Any:
-    if isinstance(answer, answers.RegisteredVersion):
+    if isinstance(answer, RegisteredVersion):
         return replace(answer, version=_version_again(past, answer.version, name), warnings=())
     if isinstance(answer, s.PublishedVersion):
         version = _version_again(past, answer.schema.version, name)
         return replace(answer, schema=replace(answer.schema, version=version))
-    if isinstance(answer, answers.VersionFound):
+    if isinstance(answer, VersionFound):
         return replace(_version_again(past, answer, name), deleted=answer.deleted, warnings=answer.warnings)
     if isinstance(answer, t.ResourceBound):
         return _bound_again(past, answer, name)
@@ -57,7 +59,7 @@ def _bound_again(past: Past, answer: t.ResourceBound, name: Name) -> t.ResourceB
     return replace(answer, bound=tuple(bound))
 
 
-def _version_again(past: Past, told: answers.VersionFound, name: Name) -> answers.VersionFound:
+def _version_again(past: Past, told: VersionFound, name: Name) -> VersionFound:
     """A subject that was deleted for good and made again gives the same ordinals to other versions."""
     for one in past.of(subject_of(told.subject)):
         if one.ordinal == told.ordinal:
@@ -67,9 +69,9 @@ def _version_again(past: Past, told: answers.VersionFound, name: Name) -> answer
     return bare(told)
 
 
-def bare(told: answers.VersionFound) -> answers.VersionFound:
+def bare(told: VersionFound) -> VersionFound:
     """What is kept of a version: its names, and no text."""
-    return answers.VersionFound(told.subject, told.number, told.ordinal, told.schema_id, told.guid, format="", text="")
+    return VersionFound(told.subject, told.number, told.ordinal, told.schema_id, told.guid, format="", text="")
 
 
 def fits_row(kept: Answered, row: Outcome) -> bool:
@@ -79,7 +81,7 @@ def fits_row(kept: Answered, row: Outcome) -> bool:
     members.pop("request", "")
     if (row.sequence, row.private) != (kept.sequence, kept.private):
         return False
-    if isinstance(answer, answers.RegisteredVersion):
+    if isinstance(answer, RegisteredVersion):
         version = answer.version
         wanted = {
             "subject": version.subject,
@@ -95,13 +97,13 @@ def fits_row(kept: Answered, row: Outcome) -> bool:
     if isinstance(answer, t.ResourceBound):
         bound = (one if one.schema is None else replace(one, schema=bare(one.schema)) for one in answer.bound)
         answer = replace(answer, bound=tuple(bound))
-    if isinstance(answer, answers.VersionFound):
+    if isinstance(answer, VersionFound):
         answer = replace(bare(answer), deleted=answer.deleted, warnings=answer.warnings)
     if isinstance(answer, s.PublishedVersion):
         answer = replace(answer, schema=replace(answer.schema, version=bare(answer.schema.version)), warnings=())
         (told or {}).pop("warnings", None)
     if row.kind == tag_of(type(answer)) and isinstance(
-        answer, m.SourcesDropped | m.SourceStored | PlanOutcome | ScriptDone | answers.DeletedVersions
+        answer, m.SourcesDropped | m.SourceStored | PlanOutcome | ScriptDone | DeletedVersions
     ):
         return bool(as_compared(decode(type(answer), told)[0]) == as_compared(answer))
     return row.kind == tag_of(type(answer)) and told == json.loads(dumps(encode(answer)))
@@ -114,7 +116,7 @@ def too_old(past: Past, sequence: int) -> list[Name]:
     return [one.name for one in old[: limits.OUTCOMES_DROPPED]]
 
 
-def get_outcome(past: Past, asking: Asking, request: q.GetOutcome) -> Yes:
+def get_outcome(past: Past, asking: Asking, request: GetOutcome) -> Yes:
     principal = asking.principal if request.principal is None else request.principal
     kept = past.outcomes.get(name_of(principal, request.command_id))
     if kept is None:

@@ -35,8 +35,8 @@ from tests.simulation.judging.model.events import (
 )
 from tests.simulation.judging.model.hiding import hide_former, take_from_hidden
 from treaty.core.limits import COUNTER
+from treaty.core.messages.settings import Scope
 from treaty.core.names import Subject
-from treaty.core.requests import Scope
 from treaty.core.schema import Pairs
 from treaty.core.state import values
 

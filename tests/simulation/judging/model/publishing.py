@@ -41,10 +41,10 @@ from tests.simulation.judging.model.settings import own_config, refuse_if_readon
 from tests.simulation.judging.model.subjects import refuse_bad_subject
 from tests.simulation.texts import FORMATS
 from treaty.core import limits
-from treaty.core import requests as q
-from treaty.core.answers import Config, RegisteredVersion
 from treaty.core.finding import Finding
 from treaty.core.messages import schemaver as s
+from treaty.core.messages.registration import Register, RegisteredVersion, SubjectCreation
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     Forbidden,
@@ -80,11 +80,11 @@ def publish(past: Past, asking: Asking, request: s.Publish) -> Yes:
         raise No(LabelRefused, "VISIBILITY_DIFFERS", subject=str(subject))
     if name in live and not request.patch:
         raise No(LabelRefused, "LABEL_EXISTS", subject=str(subject), version=str(name))
-    scope = q.Scope(*subject)
+    scope = Scope(*subject)
     refuse_if_readonly(past, scope)
     policy = Config(level="NONE") if there is None and own_config(past, scope) is None else None
-    made = q.SubjectCreation("iglu", order=SCHEMAVER, policy=policy, private=bool(request.private))
-    register = q.Register(subject, written(request.draft), names=((SCHEMAVER, str(name)),), create_with=made)
+    made = SubjectCreation("iglu", order=SCHEMAVER, policy=policy, private=bool(request.private))
+    register = Register(subject, written(request.draft), names=((SCHEMAVER, str(name)),), create_with=made)
     case = case_of(past, register, asking.time)
     if name in live:
         return _patch(case, live[name], name, live)
@@ -217,7 +217,7 @@ def delete_published(past: Past, asking: Asking, request: s.DeletePublished) -> 
     if has_association(past, subject) and past.shown(subject) == [one]:
         raise No(NoLiveVersion, "NO_LIVE_VERSION", subject=str(subject))
     refuse_if_referred_to(past, one, ("live",))
-    refuse_if_readonly(past, q.Scope(*subject))
+    refuse_if_readonly(past, Scope(*subject))
     return Yes(
         (VersionTurned(subject, one.ordinal, "soft"),),
         s.PublishedDeleted(deleted=True, warnings=warned_of(past, asking, [one])),
@@ -230,7 +230,7 @@ def list_published(past: Past, asking: Asking, request: s.ListPublished) -> Yes:
     for subject, there in sorted(past.subjects.items(), key=lambda one: one[0].name):
         parts = subject.name.split("/")
         fits = len(parts) == 3 and all(want in {"", part} for want, part in zip(wanted, parts, strict=True))
-        if subject.context != "." or there.order != SCHEMAVER or not fits or not past.shows(q.Scope(*subject)):
+        if subject.context != "." or there.order != SCHEMAVER or not fits or not past.shows(Scope(*subject)):
             continue
         for name, one in labelled(past, subject).items():
             after = request.after
@@ -245,7 +245,7 @@ def put_draft(past: Past, asking: Asking, request: s.PutDraft) -> Yes:
     _refuse_bad_number(request.subject, request.number)
     if len(request.text.encode()) > limits.SCHEMA_BYTES:
         raise No(TooLarge, "SCHEMA_BYTES")
-    refuse_if_readonly(past, q.Scope(*request.subject))
+    refuse_if_readonly(past, Scope(*request.subject))
     there = drafts(past).get((request.subject, request.number))
     private = request.private or (there is not None and there.private)
     if private and asking.access is not None and not may_private(asking.access, "create", request.subject):
@@ -258,7 +258,7 @@ def put_draft(past: Past, asking: Asking, request: s.PutDraft) -> Yes:
 def get_draft(past: Past, asking: Asking, request: s.GetDraft) -> Yes:
     _refuse_bad_number(request.subject, request.number)
     value = drafts(past).get((request.subject, request.number))
-    access, shown = asking.access, past.shows(q.Scope(*request.subject))
+    access, shown = asking.access, past.shows(Scope(*request.subject))
     if value is not None and value.private and access is not None:
         shown = shown and may_private(access, "read", request.subject)
     if value is None or not shown:

@@ -23,10 +23,23 @@ from tests.simulation.judging.model.registering import numbered, refuse_internal
 from tests.simulation.judging.model.sameness import carried, found_version, home_of
 from tests.simulation.judging.model.selecting import STATES, as_sent, describe, no_subject, select
 from tests.simulation.judging.model.settings import config_in_force, policy_in_force, refuse_missing_begins
-from treaty.core import answers
-from treaty.core import requests as q
 from treaty.core.finding import Diagnostic, Finding
+from treaty.core.messages.compatibility import Check, CompatibilityResult
+from treaty.core.messages.listings import ListVersions, VersionNumbers
 from treaty.core.messages.names import GetPin, PinFound
+from treaty.core.messages.schemas import (
+    GetGuid,
+    GetGuidIds,
+    GetSchema,
+    GuidIds,
+    ReferencedBy,
+    SchemaFound,
+    SchemaIds,
+    Uses,
+    UsesOf,
+)
+from treaty.core.messages.settings import Scope
+from treaty.core.messages.versions import FindVersion, GetVersion, Lookup
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
 from treaty.core.schema import Draft, TaggedPath
@@ -70,14 +83,14 @@ def _first(there: Iterable[VersionNow]) -> VersionNow | None:
     return None
 
 
-def _schema_found(past: Past, context: str, schema_id: int, subject: Subject | None) -> answers.SchemaFound:
+def _schema_found(past: Past, context: str, schema_id: int, subject: Subject | None) -> SchemaFound:
     users = past.users(context, schema_id)
     schema = users[0].schema
     use = None
     if subject is not None and subject.name:
         use = _first(one for one in users if one.subject.name == subject.name)
     use = use or _first(users)
-    return answers.SchemaFound(
+    return SchemaFound(
         schema_id=schema_id,
         guid=schema.guid,
         format=schema.format,
@@ -101,7 +114,7 @@ def _tags(past: Past, context: str, schema_id: int, wanted: tuple[str, ...]) -> 
     return tuple(one for one in tags_in(past, context, schema) if "*" in wanted or set(wanted) & set(one.tags))
 
 
-def get_schema(past: Past, asking: Asking, request: q.GetSchema) -> Yes:
+def get_schema(past: Past, asking: Asking, request: GetSchema) -> Yes:
     context, schema_id = _place_of_id(past, request.schema_id, request.subject)
     told = _schema_found(past, context, schema_id, request.subject)
     told = replace(told, tags=_tags(past, context, schema_id, request.find_tags))
@@ -112,35 +125,35 @@ def places_of_guid(past: Past, guid: str) -> list[tuple[str, int]]:
     return sorted({(one.context, one.schema_id) for one in past.versions if one.schema.guid == guid})
 
 
-def get_guid(past: Past, asking: Asking, request: q.GetGuid) -> Yes:
+def get_guid(past: Past, asking: Asking, request: GetGuid) -> Yes:
     places = places_of_guid(past, request.guid)
     if not places:
         raise No(SchemaNotFound, "SCHEMA_NOT_FOUND", version=request.guid)
     return Yes((), replace(_schema_found(past, *places[0], None), subject="", number=0))
 
 
-def get_guid_ids(past: Past, asking: Asking, request: q.GetGuidIds) -> Yes:
+def get_guid_ids(past: Past, asking: Asking, request: GetGuidIds) -> Yes:
     places = places_of_guid(past, request.guid)
     lowest = {context: min(id_ for each, id_ in places if each == context) for context, _ in places}
-    return Yes((), answers.GuidIds(tuple(sorted(lowest.items()))))
+    return Yes((), GuidIds(tuple(sorted(lowest.items()))))
 
 
-def uses_of(past: Past, asking: Asking, request: q.UsesOf) -> Yes:
+def uses_of(past: Past, asking: Asking, request: UsesOf) -> Yes:
     context, schema_id = _place_of_id(past, request.schema_id, request.subject)
     there = [one for one in past.users(context, schema_id) if one.state in STATES[request.visible]]
-    return Yes((), answers.Uses(tuple(sorted((str(one.subject), one.number) for one in there))))
+    return Yes((), Uses(tuple(sorted((str(one.subject), one.number) for one in there))))
 
 
-def referenced_by(past: Past, asking: Asking, request: q.ReferencedBy) -> Yes:
+def referenced_by(past: Past, asking: Asking, request: ReferencedBy) -> Yes:
     one = select(past, request.subject, request.version, "all")
     users = referring_versions(past, one, ("live", "soft") if request.deleted else ("live",))
-    return Yes((), answers.SchemaIds(tuple(sorted({user.schema_id for user in users}))))
+    return Yes((), SchemaIds(tuple(sorted({user.schema_id for user in users}))))
 
 
 # -------------------------------------------------------------------------------------------------------- versions
 
 
-def get_version(past: Past, asking: Asking, request: q.GetVersion) -> Yes:
+def get_version(past: Past, asking: Asking, request: GetVersion) -> Yes:
     visible = "all" if request.deleted else "live"
     subject = at_home(past, request.subject, visible)
     one = select(past, subject, request.version, visible)
@@ -163,7 +176,7 @@ def get_pin(past: Past, asking: Asking, request: GetPin) -> Yes:
     return Yes((), PinFound(one.generation, describe(one)))
 
 
-def find_version(past: Past, asking: Asking, request: q.FindVersion) -> Yes:
+def find_version(past: Past, asking: Asking, request: FindVersion) -> Yes:
     there = past.shown(request.subject, STATES["all" if request.deleted else "live"])
     if not there:
         raise no_subject(request.subject)
@@ -174,12 +187,12 @@ def find_version(past: Past, asking: Asking, request: q.FindVersion) -> Yes:
     raise No(SchemaNotFound, "SCHEMA_NOT_FOUND", subject=str(request.subject))
 
 
-def list_versions(past: Past, asking: Asking, request: q.ListVersions) -> Yes:
+def list_versions(past: Past, asking: Asking, request: ListVersions) -> Yes:
     there = past.shown(at_home(past, request.subject, request.visible), STATES[request.visible])
     if not there:
         raise no_subject(request.subject)
     deleted = tuple(one.number for one in there if one.state != "live")
-    return Yes((), answers.VersionNumbers(tuple(one.number for one in there), deleted))
+    return Yes((), VersionNumbers(tuple(one.number for one in there), deleted))
 
 
 # ---------------------------------------------------------------------------------------------------------- drafts
@@ -191,7 +204,7 @@ def refuse_unknown_format(past: Past, subject: Subject, draft: Draft) -> None:
         refuse_other_formats(draft)
 
 
-def lookup(past: Past, asking: Asking, request: q.Lookup) -> Yes:
+def lookup(past: Past, asking: Asking, request: Lookup) -> Yes:
     states = STATES["all" if request.deleted else "live"]
     draft = written(request.draft)
     for subject in homes(past, request.subject) if draft.text else ():
@@ -199,7 +212,7 @@ def lookup(past: Past, asking: Asking, request: q.Lookup) -> Yes:
         if not there:
             continue
         refuse_unknown_format(past, subject, draft)
-        config = config_in_force(past, q.Scope(*subject))
+        config = config_in_force(past, Scope(*subject))
         normalize = bool(request.normalize) or bool(config.normalize)
         new = read_draft(past, subject, draft, "all", strict=False, normalize=normalize)
         if isinstance(new, InvalidText):
@@ -224,21 +237,21 @@ class Checked:
     other_type: tuple[Finding, ...]
     only: VersionNow | None = None
 
-    def judged(self, past: Past, policy: PolicyValue | None = None) -> tuple[answers.CompatibilityResult, int]:
+    def judged(self, past: Past, policy: PolicyValue | None = None) -> tuple[CompatibilityResult, int]:
         """The verdict, under another policy if one is given, and the number of the version that fails."""
         bar = self.bar if policy is None else Bar(policy, self.bar.config)
         said = {"faults": self.faults, "other_type": self.other_type, "only": self.only}
         return verdict_against(past, self.new, self.live, bar, **said)  # type: ignore[arg-type]
 
 
-def check(past: Past, asking: Asking, request: q.Check) -> Yes:
+def check(past: Past, asking: Asking, request: Check) -> Yes:
     """What a registration would be told of its policy."""
     return Yes((), checked(past, request).judged(past)[0])
 
 
-def checked(past: Past, request: q.Check) -> Checked:
+def checked(past: Past, request: Check) -> Checked:
     subject, draft = request.subject, written(request.draft)
-    config, home = config_in_force(past, q.Scope(*subject)), home_of(past, subject)
+    config, home = config_in_force(past, Scope(*subject)), home_of(past, subject)
     policy = policy_in_force(config, home.types)
     if request.level is not None:
         policy = checked_level(past, request, policy)
@@ -268,12 +281,12 @@ def checked(past: Past, request: q.Check) -> Checked:
     return Checked(sent, new, Bar(policy, config), live, faults, other, only)
 
 
-def checked_level(past: Past, request: q.Check, policy: PolicyValue) -> PolicyValue:
+def checked_level(past: Past, request: Check, policy: PolicyValue) -> PolicyValue:
     """The policy with the level of a check in the place of the subject's."""
     level = request.level
     assert level is not None
     if request.version is not None:
         raise No(Invalid, "CHECK_LEVEL")
     refuse_bad_ranges(level)
-    refuse_missing_begins(past, q.Scope(*request.subject), level)
+    refuse_missing_begins(past, Scope(*request.subject), level)
     return replace(policy, backward=level.backward, forward=level.forward, deny=level.deny)

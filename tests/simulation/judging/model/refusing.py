@@ -2,10 +2,11 @@
 
 import re
 
-from treaty.core import answers
+from treaty.core.messages.registration import RegisteredVersion
+from treaty.core.messages.versions import DeletedVersions
 from treaty.core.refusals import Refusal
 
-STORED_NAMES: dict[type, str] = {answers.RegisteredVersion: "registered", answers.DeletedVersions: "deleted"}
+STORED_NAMES: dict[type, str] = {RegisteredVersion: "registered", DeletedVersions: "deleted"}
 """Names of answers in outcomes, where they are not those of their classes."""
 
 

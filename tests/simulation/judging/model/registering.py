@@ -44,9 +44,9 @@ from tests.simulation.judging.model.selecting import as_sent, describe, no_subje
 from tests.simulation.judging.model.settings import config_in_force, mode_in_force, policy_in_force, refuse_bad_policy
 from tests.simulation.judging.model.subjects import refuse_bad_subject
 from treaty.core import limits
-from treaty.core import requests as q
-from treaty.core.answers import RegisteredVersion
 from treaty.core.finding import Finding
+from treaty.core.messages.registration import Derive, Register, RegisteredVersion
+from treaty.core.messages.settings import Scope
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import (
     Incompatible,
@@ -62,8 +62,8 @@ from treaty.core.schema_engine import InvalidText
 from treaty.core.state.values import ConfigValue, Schema
 
 
-def case_of(past: Past, request: q.Register, time: int) -> Case:
-    scope = q.Scope(*request.subject)
+def case_of(past: Past, request: Register, time: int) -> Case:
+    scope = Scope(*request.subject)
     chosen = _chosen_config(past, request)
     if chosen is not None:
         past = past.then([chosen])
@@ -73,7 +73,7 @@ def case_of(past: Past, request: q.Register, time: int) -> Case:
     return Case(past, request, config, mode_in_force(past, scope), policy, live, time, chosen=chosen)
 
 
-def _chosen_config(past: Past, request: q.Register) -> ConfigChanged | None:
+def _chosen_config(past: Past, request: Register) -> ConfigChanged | None:
     """The policy of a new subject has its home in the config of the subject, which may say nothing else of it."""
     change = request.create_with.policy
     if change is None:
@@ -81,11 +81,11 @@ def _chosen_config(past: Past, request: q.Register) -> ConfigChanged | None:
     if request.subject in past.subjects:
         raise No(NotPermitted, "CREATE_WITH_POLICY", subject=str(request.subject))
     refuse_other_members(change)
-    refuse_bad_policy(past, q.Scope(*request.subject), change)
+    refuse_bad_policy(past, Scope(*request.subject), change)
     return chosen_config(past, request.subject, change)
 
 
-def register(past: Past, asking: Asking, request: q.Register) -> Yes:
+def register(past: Past, asking: Asking, request: Register) -> Yes:
     """In the order that clients can observe: rules, name, is it there already, mode, text, policy, number, id."""
     refuse_bad_rules(request.draft.rules)
     refuse_bad_subject(request.subject)
@@ -130,7 +130,7 @@ def _name(case: Case, there: VersionNow) -> Yes:
     return Yes(events, RegisteredVersion(told, created=False))
 
 
-def derive(past: Past, asking: Asking, request: q.Derive) -> Yes:
+def derive(past: Past, asking: Asking, request: Derive) -> Yes:
     """A new version out of one that is there; from there on as a registration."""
     if request.rules is not None and (request.merge_rules is not None or request.remove_rules):
         raise No(InvalidRules, "RULES_TWICE")
@@ -147,7 +147,7 @@ def derive(past: Past, asking: Asking, request: q.Derive) -> Yes:
     metadata = old.metadata if request.metadata is None else request.metadata
     kind = origin.version.type_name
     draft = Draft(old.text, old.format, as_sent(old.references), metadata, rules, kind)
-    case = case_of(past, q.Register(request.subject, draft, number=request.number or -1), asking.time)
+    case = case_of(past, Register(request.subject, draft, number=request.number or -1), asking.time)
     _refuse_by_mode(case)
     draft = change_tags(past, request.subject, draft, request.add_tags, request.remove_tags)
     return admit(case, draft, None, None)

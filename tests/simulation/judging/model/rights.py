@@ -8,7 +8,6 @@ from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from tests.simulation.judging.model.resources import matches, may, may_bind, may_path, may_source, may_whole
-from treaty.core import requests as q
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
 from treaty.core.messages import differences as d
@@ -16,7 +15,14 @@ from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
+from treaty.core.messages.compatibility import Check
+from treaty.core.messages.contexts import DeleteContext, MakeContext
+from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.messages.plans import RequestPlan
+from treaty.core.messages.registration import Derive, Register
+from treaty.core.messages.request import Request
+from treaty.core.messages.settings import SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, Lookup
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
@@ -109,13 +115,13 @@ def is_allowed(access: Any, needs: list[Need]) -> bool:
     return all(_met(access, need) for need in needs)
 
 
-def refuse_unless_allowed(asking: Asking, request: q.Request[Any], needs: list[Need]) -> None:
+def refuse_unless_allowed(asking: Asking, request: Request[Any], needs: list[Need]) -> None:
     """All that a request needs has to be met."""
     if asking.access is not None and not is_allowed(asking.access, needs):
         raise No(Forbidden, "RIGHTS", new=tag_of(type(request)))
 
 
-def refuse_unless_publisher(past: Past, asking: Asking, request: q.Request[Any], needs: list[Need]) -> None:
+def refuse_unless_publisher(past: Past, asking: Asking, request: Request[Any], needs: list[Need]) -> None:
     """Who adds a version to a subject may bump it; who makes one with its first version may create it."""
     if asking.access is None:
         return
@@ -134,7 +140,7 @@ def _references(subject: Subject, draft: Draft, *, anywhere: bool = False) -> li
     return [Need(("read",), one.context, one.name, anywhere) for one in targets]
 
 
-def of_register(request: q.Register) -> list[Need]:
+def of_register(request: Register) -> list[Need]:
     """Who skips the policy, or chooses one, must be allowed to change it; who gives an id takes it from the whole context."""
     made = request.create_with
     changing = request.force is not None or made.policy not in (None, g.ORIGIN_POLICIES.get(made.origin))
@@ -181,8 +187,8 @@ def of_find_same_schema(request: g.FindSameSchema) -> list[Need]:
     return [Need(("read",)), *_references(Subject(request.context, ""), request.draft)]
 
 
-def of_drafted(request: q.Lookup | q.Check | g.FindSameVersion | g.CheckReading) -> list[Need]:
-    anywhere = isinstance(request, q.Lookup)
+def of_drafted(request: Lookup | Check | g.FindSameVersion | g.CheckReading) -> list[Need]:
+    anywhere = isinstance(request, Lookup)
     references = _references(request.subject, request.draft, anywhere=anywhere)
     return [Need(("read",), request.subject.context, request.subject.name, anywhere), *references]
 
@@ -199,7 +205,7 @@ def of_compare(request: d.CompareVersions) -> list[Need]:
     return needed
 
 
-def of_make_context(request: q.MakeContext) -> list[Need]:
+def of_make_context(request: MakeContext) -> list[Need]:
     """Ids that are given to nobody are taken from the whole context."""
     reserving = [Need(("mode",), request.context)] if request.highest_id > 0 else []
     return [Need(("register",), request.context), *reserving]
@@ -215,7 +221,7 @@ def of_scope(permission: str) -> Callable[[Any], list[Need]]:
     return needed
 
 
-def of_set_config(request: q.SetConfig) -> list[Need]:
+def of_set_config(request: SetConfig) -> list[Need]:
     """Who lets a name stand for a subject must be allowed to change the config of both."""
     needed = of_scope("config")(request)
     if request.change.alias:
@@ -233,7 +239,7 @@ def of_shown_scope(permission: str) -> Callable[[Any], list[Need]]:
     return needed
 
 
-def of_set_mode(request: q.SetMode) -> list[Need]:
+def of_set_mode(request: SetMode) -> list[Need]:
     purging = (request.mode or "").upper() == "IMPORT" and not request.force
     return [*of_scope("mode")(request), *(of_scope("delete")(request) if purging else [])]
 
@@ -242,7 +248,7 @@ def on_subject(permission: str, *, anywhere: bool = False) -> Callable[[Any], li
     return lambda request: [Need((permission,), request.subject.context, request.subject.name, anywhere)]
 
 
-def of_delete(request: q.DeleteVersion | q.DeleteSubject) -> list[Need]:
+def of_delete(request: DeleteVersion | DeleteSubject) -> list[Need]:
     """To take encodings along is to pass over a rule."""
     forced = [Need(("config",), *request.subject)] if request.force else []
     return [Need(("delete",), *request.subject), *forced]
@@ -277,15 +283,15 @@ def of_list_associations(request: t.ListAssociations) -> list[Need]:
     return [Need(("read",), *request.of.subject) if isinstance(request.of, t.OfSubject) else Need(("read",))]
 
 
-def of_derive(request: q.Derive) -> list[Need]:
+def of_derive(request: Derive) -> list[Need]:
     return [Need(("bump",), *request.subject), Need(("read",), *request.subject)]
 
 
-def of_delete_context(request: q.DeleteContext) -> list[Need]:
+def of_delete_context(request: DeleteContext) -> list[Need]:
     return [Need(("admin",), request.context)]
 
 
-def of_get_outcome(request: q.GetOutcome) -> list[Need]:
+def of_get_outcome(request: GetOutcome) -> list[Need]:
     return [Need(EVERY, anything=True) if request.principal is None else Need(("admin",), "*")]
 
 

@@ -3,8 +3,8 @@
 from tests.simulation.judging.model.drafts import VERSION_PROPERTY, Home, ReadDraft
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.rulesets import merge_rules
+from treaty.core.messages.registration import SubjectCreation
 from treaty.core.names import Subject
-from treaty.core.requests import SubjectCreation
 from treaty.core.schema import Metadata
 from treaty.core.state.values import ConfigValue, Schema
 

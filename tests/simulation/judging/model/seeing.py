@@ -9,7 +9,7 @@ from tests.simulation.judging.model.events import Associated, ConfigChanged, Eve
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No, tag_of
 from tests.simulation.judging.model.resources import matches, may, may_whole
-from treaty.core import requests as q
+from treaty.core.messages.settings import Scope
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.state import values
@@ -49,7 +49,7 @@ def hears_of_private(access: Any, subject: Subject | None) -> bool:
     return sees_private(access) if subject is None else may_private(access, "read", subject)
 
 
-def _about(scope: q.Scope) -> Subject:
+def _about(scope: Scope) -> Subject:
     return Subject(scope.context, scope.name or "")
 
 
@@ -57,13 +57,13 @@ NAMING = ("alias", "alias_for_deks")
 """What a config says of other subjects."""
 
 
-def _named(scope: q.Scope, config: values.ConfigValue | None) -> dict[str, Subject]:
+def _named(scope: Scope, config: values.ConfigValue | None) -> dict[str, Subject]:
     """The subjects that a config names, by member."""
     names = {member: getattr(config, member, None) for member in NAMING}
     return {member: subject_of(name, scope.context) for member, name in names.items() if name}
 
 
-def _shown_configs(configs: dict[q.Scope, values.ConfigValue], hidden: Hidden) -> dict[q.Scope, values.ConfigValue]:
+def _shown_configs(configs: dict[Scope, values.ConfigValue], hidden: Hidden) -> dict[Scope, values.ConfigValue]:
     """Configs without those of hidden subjects and without their names; a config that says nothing else is not there."""
     shown = {}
     for scope, config in configs.items():
@@ -103,7 +103,7 @@ class SeenPast(Past):
     def tells_of(self, subject: Subject | None) -> bool:
         return subject not in self._hidden if subject is not None else not self.guarded
 
-    def shows(self, scope: q.Scope) -> bool:
+    def shows(self, scope: Scope) -> bool:
         if scope.name is None or scope.context == "*":
             return scope.context in {"*", "."} or self._enters(scope.context)
         return self._reads(Subject(scope.context, scope.name))
@@ -122,11 +122,11 @@ class SeenPast(Past):
         return {key: one for key, one in every if self._reads(subject_of(one.subject))}
 
     @property
-    def configs(self) -> dict[q.Scope, values.ConfigValue]:
+    def configs(self) -> dict[Scope, values.ConfigValue]:
         return _shown_configs(self._whole.configs, self._hidden)
 
     @property
-    def modes(self) -> dict[q.Scope, str]:
+    def modes(self) -> dict[Scope, str]:
         return {scope: one for scope, one in self._whole.modes.items() if _about(scope) not in self._hidden}
 
     def schema(self, context: str, schema_id: int) -> values.Schema | None:
@@ -195,11 +195,11 @@ class PublicPast(Past):
         return {one: value for one, value in super()._subjects().items() if one not in self._hidden}
 
     @property
-    def configs(self) -> dict[q.Scope, values.ConfigValue]:
+    def configs(self) -> dict[Scope, values.ConfigValue]:
         return _shown_configs(super().configs, self._hidden)
 
     @property
-    def modes(self) -> dict[q.Scope, str]:
+    def modes(self) -> dict[Scope, str]:
         return {scope: one for scope, one in super().modes.items() if _about(scope) not in self._hidden}
 
 

@@ -2,8 +2,8 @@
 
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
-from treaty.core.answers import VersionFound
 from treaty.core.limits import COUNTER
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
 from treaty.core.schema import Reference

@@ -8,11 +8,10 @@ from tests.simulation.judging.model.levels import WORDS, begins, refuse_bad_rang
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.texts import Truth
-from treaty.core.answers import Config
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.names import Subject
 from treaty.core.policy import Level
 from treaty.core.refusals import InvalidSetting, NotPermitted, VersionNotFound
-from treaty.core.requests import Scope
 from treaty.core.state.values import ConfigValue, PolicyValue
 
 ROOT = Scope(".")

@@ -12,10 +12,10 @@ from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.sameness import carried, found_version
 from tests.simulation.judging.model.selecting import describe
 from tests.simulation.judging.model.settings import config_in_force, policy_in_force
-from treaty.core import requests as q
-from treaty.core.answers import CompatibilityResult
 from treaty.core.messages import groups as g
 from treaty.core.messages import names as n
+from treaty.core.messages.compatibility import CompatibilityResult
+from treaty.core.messages.settings import Scope
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, SchemaNotFound, VersionNotFound
 from treaty.core.schema import Draft
@@ -95,7 +95,7 @@ def _read(past: Past, subject: Subject, draft: Draft, config: ConfigValue) -> Re
 def find_same_version(past: Past, asking: Asking, request: g.FindSameVersion) -> Yes:
     subject = request.subject
     of_group(past, subject)
-    config = config_in_force(past, q.Scope(*subject))
+    config = config_in_force(past, Scope(*subject))
     match = found_version(past, subject, past.shown(subject), _read(past, subject, request.draft, config), config)
     if match is None:
         raise No(SchemaNotFound, "SCHEMA_NOT_FOUND", subject=str(request.subject))
@@ -108,7 +108,7 @@ def find_same_schema(past: Past, asking: Asking, request: g.FindSameSchema) -> Y
     live = {one.subject for one in past.versions if one.state == "live" and one.context == request.context}
     matches = []
     for subject in sorted(live, key=lambda one: one.name):
-        config = config_in_force(past, q.Scope(*subject))
+        config = config_in_force(past, Scope(*subject))
         new = _read(past, subject, request.draft, config)
         matches.append(found_version(past, subject, past.shown(subject), new, config))
     return Yes((), g.GroupVersions(tuple(describe(one, data=True) for one in matches if one is not None)))
@@ -118,7 +118,7 @@ def check_reading(past: Past, asking: Asking, request: g.CheckReading) -> Yes:
     """The latest live version, and where the policy lets older ones be written those too; nothing where it says nothing."""
     subject = request.subject
     home = of_group(past, subject)
-    config = config_in_force(past, q.Scope(*subject))
+    config = config_in_force(past, Scope(*subject))
     policy = policy_in_force(config, home.types)
     live = past.shown(subject)
     new = carried(_read(past, subject, request.draft, config), config, live[-1].schema if live else None)

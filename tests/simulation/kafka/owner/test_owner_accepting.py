@@ -15,9 +15,9 @@ from tests.simulation.kafka.owner.partition import Entry
 from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.model import Weather
 from tests.simulation.runs.store import Door, Ground
+from treaty.core.messages.settings import GetMode, Scope
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import GetMode, Scope
 from treaty.core.state.commit import START, Commit, as_root, make_append, roots_of
 from treaty.core.state.rows import Row, encode_row
 from treaty.core.state.values import Mode

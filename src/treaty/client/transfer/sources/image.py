@@ -12,12 +12,12 @@ from treaty.client.transfer.registry_image import (
     order_of,
     scope_order,
 )
-from treaty.core.answers import Config, VersionFound
 from treaty.core.messages.encodings import CodecType
 from treaty.core.messages.groups import GroupSettings
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.messages.transfers import ExportedSubject, ExportedVersion, HighestNumbers
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject
-from treaty.core.requests import Scope
 from treaty.core.schema import Draft, Pairs
 
 

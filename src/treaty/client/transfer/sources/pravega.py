@@ -15,9 +15,9 @@ from treaty.client.transfer.registry_image import RegistryImage, TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress
 from treaty.client.transfer.sources.image import GroupSource, hide_older, image_of, version_of
 from treaty.client.transfer.sources.rest import THREADS, RestSource, quote_name
-from treaty.core.answers import Config
 from treaty.core.limits import ABSENT_NUMBERS, TRANSFER_ROWS
 from treaty.core.messages.encodings import NO_CODEC, CodecType
+from treaty.core.messages.settings import Config
 from treaty.core.messages.transfers import ExportedVersion
 from treaty.core.policy import BY_TYPE, Level, nameless_level, word_of
 from treaty.core.refusals import Refusal, RegistryError

@@ -11,9 +11,9 @@ from treaty.client.transfer.registry_image import RegistryImage, TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress
 from treaty.client.transfer.sources.image import GroupSource, image_of, version_of
 from treaty.client.transfer.sources.rest import THREADS, RestSource, quote_name
-from treaty.core.answers import Config
 from treaty.core.limits import OPAQUE_BYTES, TRANSFER_ROWS
 from treaty.core.messages.groups import ANY_FORMAT, FORMAT, SCHEMA_REPO, TEXT_FORMAT
+from treaty.core.messages.settings import Config
 from treaty.core.messages.transfers import ExportedVersion
 from treaty.core.refusals import Refusal, RegistryError
 from treaty.core.schema import Draft

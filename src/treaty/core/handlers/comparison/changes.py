@@ -10,10 +10,10 @@ from treaty.core.handlers.drafts.schemas import ParsedDraft
 from treaty.core.handlers.drafts.versions import find_version
 from treaty.core.handlers.lookup import read_checked
 from treaty.core.handlers.versions import StoredVersion, latest_version, version_with_number
+from treaty.core.messages.compatibility import Check
 from treaty.core.messages.differences import ChangeLevel, ChangeResult, CompareVersions
 from treaty.core.names import Subject
 from treaty.core.policy import LEVELS, STRICTNESS, Level, in_words
-from treaty.core.requests import Check
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.view import View
 

@@ -19,9 +19,9 @@ from treaty.core.handlers.queries import at_home
 from treaty.core.handlers.settings import own_alias
 from treaty.core.handlers.versions import StoredVersion, schema_row, select, subject_of_key
 from treaty.core.messages.differences import ComparedSchema, CompareVersions, ComparisonSide, SchemasCompared
+from treaty.core.messages.settings import Scope
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import Forbidden, Invalid, InvalidSchema, SchemaNotFound
-from treaty.core.requests import Scope
 from treaty.core.schema_engine import (
     DescribeDifferences,
     DifferencesDescribed,

@@ -9,10 +9,10 @@ from treaty.core.command import Command, Decision
 from treaty.core.handlers.drafts.schemas import answers
 from treaty.core.handlers.versions import version_with_number
 from treaty.core.limits import SEARCH_PAGE
+from treaty.core.messages.request import Visible
 from treaty.core.messages.search import Search, SearchHit, SearchResults, parse_terms
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid
-from treaty.core.requests import Visible
 from treaty.core.schema_engine import EntriesFound, FindEntries, SchemaEngine
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.core.state.view import View

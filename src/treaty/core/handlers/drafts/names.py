@@ -6,13 +6,14 @@ from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 
 from treaty.core import limits
-from treaty.core.answers import VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.handlers.drafts.schemas import ParsedDraft, answers, refuse
 from treaty.core.handlers.versions import StoredVersion, describe_version, no_subject, with_ordinal
 from treaty.core.messages.names import SEQUENCE, GetNamedVersion
+from treaty.core.messages.registration import SubjectCreation
 from treaty.core.messages.schemaver import SCHEMAVER
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     Invalid,
@@ -23,7 +24,6 @@ from treaty.core.refusals import (
     TooLarge,
     VersionNotFound,
 )
-from treaty.core.requests import SubjectCreation
 from treaty.core.schema import Metadata, Pairs, opaque_bytes
 from treaty.core.schema_engine import InvalidText, NameVersion, SchemaEngine, VersionNames
 from treaty.core.state.rows import Row, make_row

@@ -9,16 +9,17 @@ same; one schema may be versions of several types.
 import hashlib
 from dataclasses import replace
 
-from treaty.core.answers import Config
 from treaty.core.command import UnansweredError
 from treaty.core.finding import Diagnostic
 from treaty.core.handlers.settings import policy_of
 from treaty.core.handlers.versions import as_sent, latest_version, schema_row, select
 from treaty.core.limits import NAME_LENGTH, OPAQUE_BYTES, REFERENCE_DEPTH, SCHEMA_BYTES
+from treaty.core.messages.registration import SubjectCreation
+from treaty.core.messages.request import LATEST, Visible
+from treaty.core.messages.settings import Config
 from treaty.core.names import Subject
 from treaty.core.policy import BY_TYPE
 from treaty.core.refusals import InvalidSchema, InvalidVersion, NotFound, Reason, TooLarge
-from treaty.core.requests import LATEST, SubjectCreation, Visible
 from treaty.core.schema import (
     CODED,
     Draft,

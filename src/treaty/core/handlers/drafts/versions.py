@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
-from treaty.core.answers import Config
 from treaty.core.handlers.drafts.schemas import (
     EXACT,
     NORMALISED,
@@ -24,9 +23,10 @@ from treaty.core.handlers.drafts.schemas import (
 )
 from treaty.core.handlers.versions import STATES, StoredVersion, latest_version, newest_first, schema_row, with_schema
 from treaty.core.limits import RULE_NAME, RULES, TAGGED
+from treaty.core.messages.request import Visible
+from treaty.core.messages.settings import Config
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, InvalidRules, TooLarge, TypeNotAllowed
-from treaty.core.requests import Visible
 from treaty.core.schema import VERSION_PROPERTY, Draft, Extras, Metadata, Rule, RuleSet, TaggedPath, has_same_extras
 from treaty.core.schema_engine import (
     Answer,

@@ -9,7 +9,6 @@ from itertools import chain, islice
 
 from treaty.core.access.private_subjects import may_read
 from treaty.core.access.rights import Access
-from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
 from treaty.core.handlers.deletion import whole_subject
@@ -28,10 +27,11 @@ from treaty.core.handlers.uses import GoingRows, refuse_if_pinned, refuse_if_use
 from treaty.core.handlers.versions import stored_versions, subject_of_key
 from treaty.core.limits import USERS_NAMED
 from treaty.core.messages.groups import ChangeSubject, CreateSubject, GroupCreated, GroupRemoved, RemoveSubject
+from treaty.core.messages.registration import SubjectCreation
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.names import Subject
 from treaty.core.policy import in_words
 from treaty.core.refusals import PreviousLevelDiffers, Referenced
-from treaty.core.requests import Scope, SubjectCreation
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.rows import make_row
 from treaty.core.state.state_tables import SUBJECT, VERSION, VersionKey

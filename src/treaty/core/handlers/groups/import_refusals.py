@@ -6,10 +6,10 @@ from treaty.core.handlers.drafts.versions import has_schema
 from treaty.core.handlers.settings import IMPORTING, mode_in_force
 from treaty.core.handlers.versions import StoredVersion, version_with_number
 from treaty.core.messages.groups import ANY_FORMAT
+from treaty.core.messages.settings import Scope
 from treaty.core.messages.transfers import ImportVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, InvalidVersion, NotPermitted, TooLarge
-from treaty.core.requests import Scope
 from treaty.core.state.state_tables import COUNTER, CounterKey
 from treaty.core.state.view import View
 

@@ -4,7 +4,6 @@ What is wrong in any state is refused first; what is there already is no change 
 """
 
 from treaty.core import limits
-from treaty.core.answers import RegisteredVersion
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.capacity import make_room
 from treaty.core.handlers.contexts import refuse_bad_subject
@@ -29,10 +28,11 @@ from treaty.core.handlers.uses import remove_versions
 from treaty.core.handlers.versions import StoredVersion, describe_version, no_ordinal, stored_versions, with_ordinal
 from treaty.core.messages.encodings import NO_CODEC, EncodingAssigned
 from treaty.core.messages.groups import GroupCreated
+from treaty.core.messages.registration import Register, RegisteredVersion, SubjectCreation
+from treaty.core.messages.settings import Scope
 from treaty.core.messages.transfers import HighestNumbers, ImportEncoding, ImportSubject, ImportVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import CodecNotFound, InvalidSchema, InvalidVersion, NotPermitted
-from treaty.core.requests import Register, Scope, SubjectCreation
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.state.rows import Row, make_row

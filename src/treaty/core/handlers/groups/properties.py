@@ -4,9 +4,9 @@ from treaty.core import limits
 from treaty.core.handlers.drafts.names import refuse_bad_schemes
 from treaty.core.handlers.versions import newest_first
 from treaty.core.messages.groups import ANY_FORMAT, FORMAT, GroupSettings
+from treaty.core.messages.registration import SubjectCreation
 from treaty.core.names import Subject
 from treaty.core.refusals import FormatNotAllowed, InvalidSetting, TooLarge
-from treaty.core.requests import SubjectCreation
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.view import View

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
-from treaty.core.answers import Config
 from treaty.core.command import Command, Decision, PausingWork, finish_work
 from treaty.core.handlers.groups.properties import named_format
 from treaty.core.handlers.settings import config_in_force, config_of, own_value, policy_of
 from treaty.core.handlers.versions import StoredVersion, has_other_formats, latest_version, newest_first, no_subject
 from treaty.core.messages.groups import ANY_FORMAT, FORMAT, GetSubject, GroupFound, Groups, ListGroups
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.names import Subject
 from treaty.core.policy import Level
-from treaty.core.requests import Scope
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.values import ConfigValue, SubjectValue

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from treaty.core.access.authorized_view import without_filter
-from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.compatibility import PASSED, CompatibilityRequirements, check_compatibility
 from treaty.core.handlers.drafts.schemas import (
@@ -31,6 +30,7 @@ from treaty.core.handlers.versions import (
     subject_of_key,
     with_ordinal,
 )
+from treaty.core.messages.compatibility import CompatibilityResult
 from treaty.core.messages.groups import (
     AdmittedVersion,
     CheckReading,
@@ -43,10 +43,11 @@ from treaty.core.messages.groups import (
     History,
     ListGroupVersions,
 )
+from treaty.core.messages.settings import Config, Scope
+from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject
 from treaty.core.policy import LATEST, NONE
 from treaty.core.refusals import InvalidSchema, SchemaNotFound, VersionNotFound
-from treaty.core.requests import Scope
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.state.state_tables import (

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from treaty.core.command import StagedView
 from treaty.core.handlers.registration.register import register
+from treaty.core.messages.registration import Register
 from treaty.core.refusals import InvalidSource, NotLatest
-from treaty.core.requests import Register
 from treaty.core.sources import SchemaPin, SourcePart
 from treaty.core.state.state_tables import SCHEMA, SUBJECT, VERSION, SchemaKey, VersionKey
 from treaty.core.state.view import View

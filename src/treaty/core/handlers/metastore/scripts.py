@@ -19,6 +19,7 @@ from treaty.core.handlers.metastore import queries as source_queries
 from treaty.core.handlers.metastore.names import source_key
 from treaty.core.messages import metastore as m
 from treaty.core.messages.names import GetPin
+from treaty.core.messages.schemas import GetSchema, UsesOf
 from treaty.core.messages.scripts import (
     PreviewScript,
     RunScript,
@@ -28,9 +29,9 @@ from treaty.core.messages.scripts import (
     ScriptMember,
     ScriptPreview,
 )
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, InvalidSource, NotFound, NotLatest, Refusal, TooLarge
-from treaty.core.requests import GetSchema, GetVersion, UsesOf
 from treaty.core.schema import refuse_large_size
 from treaty.core.schema_engine import Question, SchemaEngine
 from treaty.core.sources import Source

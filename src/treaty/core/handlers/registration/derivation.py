@@ -2,15 +2,14 @@
 
 from dataclasses import replace
 
-from treaty.core.answers import RegisteredVersion
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.contexts import refuse_bad_subject
 from treaty.core.handlers.drafts.versions import refuse_bad_rules, retag_draft, rules_over
 from treaty.core.handlers.registration.register import admit_draft
 from treaty.core.handlers.registration.state import NEXT, case_of, refuse_by_mode
 from treaty.core.handlers.versions import as_sent, schema_row, select
+from treaty.core.messages.registration import Derive, Register, RegisteredVersion
 from treaty.core.refusals import InvalidRules
-from treaty.core.requests import Derive, Register
 from treaty.core.schema import Draft, Rule, RuleSet
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.state_tables import SUBJECT

@@ -9,8 +9,8 @@ from treaty.core.handlers.schema_ids import next_count, schema_of
 from treaty.core.handlers.uses import remove_versions
 from treaty.core.handlers.versions import StoredVersion
 from treaty.core.messages.names import SEQUENCE
+from treaty.core.messages.registration import Register
 from treaty.core.refusals import LabelRefused
-from treaty.core.requests import Register
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.state_tables import (
     CONTENT,

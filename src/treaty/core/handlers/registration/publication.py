@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.finding import Finding
 from treaty.core.handlers.contexts import refuse_bad_subject
@@ -20,10 +19,11 @@ from treaty.core.handlers.schemaver.texts import with_self
 from treaty.core.handlers.settings import own_value, refuse_if_readonly
 from treaty.core.handlers.versions import StoredVersion, as_sent, schema_row
 from treaty.core.iglu_key import SchemaVer
+from treaty.core.messages.registration import Register, SubjectCreation
 from treaty.core.messages.schemaver import IGLU, SCHEMAVER, Publish, PublishedSchema, PublishedVersion
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.names import Subject
 from treaty.core.refusals import LabelRefused
-from treaty.core.requests import Register, Scope, SubjectCreation
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.state_tables import SUBJECT, VersionKey

@@ -7,7 +7,6 @@ The order in which things are asked is what clients can observe: rules and names
 from dataclasses import replace
 from functools import partial
 
-from treaty.core.answers import RegisteredVersion
 from treaty.core.command import Command, Decision
 from treaty.core.finding import Finding
 from treaty.core.handlers.association_queries import refuse_strong_targets
@@ -65,6 +64,8 @@ from treaty.core.handlers.versions import (
 )
 from treaty.core.iglu_key import SchemaVer
 from treaty.core.messages.groups import ANY_FORMAT, AVRO_1124, FORMAT, SCHEMA_REPO, TEXT_FORMAT
+from treaty.core.messages.registration import Register, RegisteredVersion
+from treaty.core.messages.request import Visible
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import Subject
 from treaty.core.refusals import (
@@ -76,7 +77,6 @@ from treaty.core.refusals import (
     Reason,
     Refusal,
 )
-from treaty.core.requests import Register, Visible
 from treaty.core.schema import Draft, Extras
 from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.state.state_tables import SUBJECT

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from treaty.core.access.private_subjects import is_private
-from treaty.core.answers import Config
 from treaty.core.command import Command
 from treaty.core.handlers.drafts.schemas import VersionRules, policy_for, version_rules
 from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force
 from treaty.core.handlers.versions import StoredVersion, latest_version, schema_row
 from treaty.core.limits import TIME_AHEAD
+from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.settings import Config, Scope
 from treaty.core.refusals import NotLatest, NotPermitted
-from treaty.core.requests import Register, Scope, SubjectCreation
 from treaty.core.state.values import ConfigValue, PolicyValue, Schema, StoredReference, SubjectValue
 from treaty.core.state.view import View
 

@@ -16,10 +16,10 @@ from treaty.core.handlers.schemaver.labels import (
 from treaty.core.handlers.schemaver.texts import describes, said_label
 from treaty.core.handlers.versions import StoredVersion
 from treaty.core.iglu_key import SchemaVer
+from treaty.core.messages.registration import Register, SubjectCreation
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, InvalidSchema, LabelRefused
-from treaty.core.requests import Register, SubjectCreation
 from treaty.core.state.values import SubjectValue
 from treaty.core.state.view import View
 

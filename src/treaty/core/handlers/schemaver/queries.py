@@ -24,9 +24,9 @@ from treaty.core.messages.schemaver import (
     PublishedSchemas,
     PutDraft,
 )
+from treaty.core.messages.settings import Scope
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import InvalidVersion, NotFound, TooLarge, VersionNotFound
-from treaty.core.requests import Scope
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.rows import make_row
 from treaty.core.state.schemaver_tables import DRAFT, DraftKey

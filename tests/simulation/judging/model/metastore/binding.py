@@ -7,9 +7,9 @@ from tests.simulation.judging.model.events import Event
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.registering import register
+from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
 from treaty.core.refusals import InvalidSource
-from treaty.core.requests import Register
 from treaty.core.sources import SchemaPin, SourcePart
 
 Given = tuple[SourcePart | None, Register | None]

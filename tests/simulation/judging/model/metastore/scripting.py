@@ -13,10 +13,11 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.seeing import decided_on, seen_after
 from treaty.core import limits
-from treaty.core import requests as q
 from treaty.core.messages import metastore as m
 from treaty.core.messages import names as n
 from treaty.core.messages import scripts as t
+from treaty.core.messages.schemas import GetSchema, UsesOf
+from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, InvalidSource, NotFound, NotLatest, TooLarge
 
@@ -35,8 +36,8 @@ OF_QUESTIONS: Mapping[type, tuple[Decide, Needs, str]] = {
     m.DescribeSource: (telling.describe_source, rights.on_source("read"), "source"),
     m.DescribeType: (telling.describe_type, rights.some_source("read"), "type"),
     n.GetPin: (reading.get_pin, rights.on_subject("read", anywhere=True), "pin"),
-    q.GetVersion: (reading.get_version, rights.on_subject("read", anywhere=True), "version"),
-    q.GetSchema: (reading.get_schema, rights.somewhere("read"), "schema"),
+    GetVersion: (reading.get_version, rights.on_subject("read", anywhere=True), "version"),
+    GetSchema: (reading.get_schema, rights.somewhere("read"), "schema"),
 }
 READ = rights.somewhere("read")
 
@@ -172,10 +173,10 @@ def _has(past: Past, asking: Asking, one: t.SchemaAssertion, before: Sequence[Ev
     subject, shown = subject_of(one.subject), seen_after(past, asking, before)
     try:
         if not one.schema_id:
-            version = q.GetVersion(subject, -1)
+            version = GetVersion(subject, -1)
             reading.get_version(shown, replace(asking, request=version), version)
             return True
-        uses = q.UsesOf(one.schema_id, subject)
+        uses = UsesOf(one.schema_id, subject)
         there = reading.uses_of(shown, replace(asking, request=uses), uses).answer.uses
     except No as no:
         if not issubclass(no.kind, NotFound):
