@@ -14,7 +14,7 @@ from benchmarks.row import Row, against_turns
 from benchmarks.spark.meter import nowhere, spent
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.spark import session
 from treaty.spark.planner.bodies import BodyPlanner, open_session

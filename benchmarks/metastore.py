@@ -21,7 +21,7 @@ from benchmarks.row import Row, against
 from treaty.assemble import connect, open_node
 from treaty.client.async_connection import run_exchange_async
 from treaty.client.connection import Connection
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.registry import Exchange, request_answer, run_exchange
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourceRead
 from treaty.metastore.metastore import Metastore

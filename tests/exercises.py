@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from treaty.assemble import connect
 from treaty.core.column_types.tokens import print_name, split_tokens
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.registry import Registry
 from treaty.core.sources import Source
 from treaty.metastore import Metastore

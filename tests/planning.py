@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from treaty.core.column_types import parse_column_type
-from treaty.core.messages.metastore import DescribeSource
-from treaty.core.messages.plans import ListPlanningJobs, PlanOutcome, TakePlanningJob
+from treaty.core.messages.metastore.plans import ListPlanningJobs, PlanOutcome, TakePlanningJob
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Exchange, Registry, request_answer, run_exchange
 from treaty.core.sources import QueryPlan, SourceRead

@@ -10,7 +10,7 @@ from pyspark.sql.avro.functions import from_avro
 from benchmarks.row import Row, against_turns
 from benchmarks.spark.meter import spent
 from benchmarks.spark.orders import Mix, avro_of, put, schema, write
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.registry import Registry
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.spark import decode, make_plan

@@ -15,9 +15,9 @@ from tests.pages.registry import post
 from tests.pages.test_query_pages import runner_that_says
 from tests.real.running import Running, serving
 from treaty.assemble import open_node
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.runners import AcquireRunner, AssignQueries, QueryPart
 from treaty.core.messages.registration import Register
-from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart
 from treaty.core.names import subject_of
 from treaty.core.registry import AsyncRegistry
 from treaty.core.schema import Draft

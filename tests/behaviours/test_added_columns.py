@@ -7,7 +7,7 @@ import pytest
 
 from treaty import connect
 from treaty.client.connection import Connection
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.refusals import Refusal
 from treaty.core.sources import Source

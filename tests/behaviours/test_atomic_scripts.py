@@ -11,10 +11,10 @@ from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
 from treaty.core.messages import groups as g
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.scripts import PreviewScript, RunScript, SchemaAssertion, ScriptMember
 from treaty.core.messages.registration import Register
 from treaty.core.messages.schemas import GetSchema
-from treaty.core.messages.scripts import PreviewScript, RunScript, SchemaAssertion, ScriptMember
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden, Refusal
 from treaty.core.registry import CallOptions

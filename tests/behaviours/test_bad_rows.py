@@ -13,7 +13,7 @@ from treaty.arrow.delta_log import NoTableError
 from treaty.assemble import connect
 from treaty.cli.metastore.queries.watch import read_statuses
 from treaty.core.limits import FORMER_GENERATIONS
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.messages.request import Request
 from treaty.core.refusals import Invalid, SourceNotFound
 from treaty.core.registry import CALL, CallOptions, Registry, Reply

@@ -12,7 +12,7 @@ from treaty.assemble.topic_lease import RENEW_SECONDS, STALE_SECONDS, TopicLease
 from treaty.client.connection import Connection
 from treaty.core import limits
 from treaty.core.access.rights import Access, AccessRule, with_included
-from treaty.core.messages.deleted_topics import (
+from treaty.core.messages.metastore.deleted_topics import (
     DeletedTopic,
     DeletedTopics,
     LeaseTopics,

@@ -17,20 +17,20 @@ from treaty.core.messages import contexts, listings, schemas, settings, versions
 from treaty.core.messages import differences as d
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
-from treaty.core.messages import metastore as m
 from treaty.core.messages import names as n
-from treaty.core.messages import plans as w
 from treaty.core.messages import policies as p
-from treaty.core.messages import runners as r
 from treaty.core.messages import schemaver as s
-from treaty.core.messages import scripts as batch
 from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
 from treaty.core.messages.compatibility import Check
-from treaty.core.messages.deleted_topics import LeaseTopics, ListDeletedTopics
-from treaty.core.messages.kept_files import CheckpointName, KeptFiles, ListKeptFiles
+from treaty.core.messages.metastore import plans as w
+from treaty.core.messages.metastore import runners as r
+from treaty.core.messages.metastore import scripts as batch
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.deleted_topics import LeaseTopics, ListDeletedTopics
+from treaty.core.messages.metastore.kept_files import CheckpointName, KeptFiles, ListKeptFiles
+from treaty.core.messages.metastore.query_feed import ListQueries
 from treaty.core.messages.outcomes import GetOutcome
-from treaty.core.messages.query_feed import ListQueries
 from treaty.core.messages.registration import Derive, Register
 from treaty.core.messages.request import Request
 from treaty.core.messages.settings import Config, Scope

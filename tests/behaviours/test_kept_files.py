@@ -8,8 +8,8 @@ from tests.planning import SelectPlanner
 from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core.limits import KEPT_FILES
-from treaty.core.messages.kept_files import CheckpointName, KeptNumber, ListKeptFiles
-from treaty.core.messages.metastore import ChangeSource, DescribeSource
+from treaty.core.messages.metastore.kept_files import CheckpointName, KeptNumber, ListKeptFiles
+from treaty.core.messages.metastore.sources import ChangeSource, DescribeSource
 from treaty.core.refusals import NotPermitted, TooLarge
 from treaty.core.sources import Incarnation
 from treaty.metastore import Metastore, PlanningOptions

@@ -15,7 +15,7 @@ from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core.command import Command
 from treaty.core.decide import decide
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import subject_of
 from treaty.core.refusals import (

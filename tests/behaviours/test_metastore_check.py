@@ -7,7 +7,7 @@ import pytest
 
 from treaty import connect
 from treaty.client.connection import Connection
-from treaty.core.messages.metastore import DescribeSource, DescribeType
+from treaty.core.messages.metastore.sources import DescribeSource, DescribeType
 from treaty.core.registry import run_exchange
 from treaty.core.sources import Incarnation, QueryPlan, SchemaPin, Source, SourceRead
 from treaty.metastore import Metastore

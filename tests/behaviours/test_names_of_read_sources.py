@@ -8,7 +8,7 @@ import pytest
 from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core.access.rights import Access, AccessRule, with_included
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.refusals import Forbidden, NotPermitted, SourceUsed
 from treaty.core.registry import CallOptions
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourceRead, StateFingerprint

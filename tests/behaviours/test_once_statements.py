@@ -7,7 +7,7 @@ import pytest
 from tests.behaviours.test_query_changes import COLUMNS, WIDE, chain, create, describe, plan, registry, restart
 from treaty.client.connection import Connection
 from treaty.core import limits
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.refusals import NotPermitted, Refusal, TooLarge
 from treaty.core.sources import QueryPlan, SourceColumn
 from treaty.metastore.metastore import Metastore

@@ -16,9 +16,9 @@ from tests.planning import PlannerThread, SelectPlanner, plan_once
 from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core import limits
-from treaty.core.messages import metastore as m
 from treaty.core.messages.associations import EntryRefusal
-from treaty.core.messages.plans import (
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.plans import (
     FinishPlanningJob,
     GetPlan,
     ListPlanningJobs,

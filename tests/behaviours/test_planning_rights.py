@@ -10,10 +10,10 @@ from tests.planning import SelectPlanner, plan_once
 from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
-from treaty.core.messages import metastore as m
 from treaty.core.messages.groups import CreateSubject, GroupSettings
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.plans import GetPlan, ListPlanningJobs, RequestPlan, TakePlanningJob
 from treaty.core.messages.names import GetPin
-from treaty.core.messages.plans import GetPlan, ListPlanningJobs, RequestPlan, TakePlanningJob
 from treaty.core.messages.registration import Register
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden

@@ -8,9 +8,9 @@ import pytest
 
 from treaty import connect_async
 from treaty.client.async_connection import run_exchange_async
-from treaty.core.messages.metastore import DEFINITION_COMMANDS, ListSources
+from treaty.core.messages.metastore.scripts import PreviewScript, RunScript
+from treaty.core.messages.metastore.sources import DEFINITION_COMMANDS, ListSources
 from treaty.core.messages.request import Request
-from treaty.core.messages.scripts import PreviewScript, RunScript
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.sources import Source
 from treaty.metastore.execution.pages import list_sources

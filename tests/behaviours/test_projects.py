@@ -8,7 +8,7 @@ import pytest
 
 from tests.planning import SelectPlanner
 from treaty import connect
-from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
+from treaty.core.messages.metastore.sources import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.refusals import Refusal
 from treaty.core.registry import run_exchange
 from treaty.core.sources import QueryPlan, SourceRead

@@ -13,8 +13,8 @@ from treaty.cli.main import group
 from treaty.client.connection import Connection
 from treaty.core import limits
 from treaty.core.access.rights import Access, AccessRule, with_included
-from treaty.core.messages import metastore as m
-from treaty.core.messages.assessments import ChangeAssessment, LostColumn
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.assessments import ChangeAssessment, LostColumn
 from treaty.core.refusals import Invalid, NotPermitted, Refusal
 from treaty.core.registry import CallOptions
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourceRead, StateFingerprint

@@ -9,7 +9,7 @@ from tests.planning import SelectPlanner
 from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core.access.rights import Access, AccessRule, with_included
-from treaty.core.messages.query_feed import ListQueries, QueryFeed
+from treaty.core.messages.metastore.query_feed import ListQueries, QueryFeed
 from treaty.core.registry import CallOptions
 from treaty.metastore import Metastore, PlanningOptions
 

@@ -7,7 +7,7 @@ import pytest
 from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.refusals import Refusal
 from treaty.core.registry import CALL, CallOptions
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead

@@ -9,7 +9,7 @@ from tests.behaviours.kept_records import KeptRecords
 from treaty import connect
 from treaty.client.kafka.consumer import TopicRecord
 from treaty.client.kafka.producer import OutgoingRecord
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.refusals import Invalid
 from treaty.core.sources import Source
 from treaty.metastore import Metastore

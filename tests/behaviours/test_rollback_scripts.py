@@ -6,8 +6,8 @@ import pytest
 
 from treaty import connect
 from treaty.client.connection import Connection
-from treaty.core.messages import metastore as m
-from treaty.core.messages.scripts import RunScript, ScriptMember
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.scripts import RunScript, ScriptMember
 from treaty.core.refusals import Refusal
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead
 from treaty.metastore import Metastore

@@ -9,10 +9,8 @@ from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
 from treaty.core.limits import ASSIGNED_PARTS, RUNNER_ADDRESS, RUNNER_NAME
-from treaty.core.messages.metastore import DropSource
-from treaty.core.messages.query_feed import FedQuery, ListQueries
-from treaty.core.messages.request import Request
-from treaty.core.messages.runners import (
+from treaty.core.messages.metastore.query_feed import FedQuery, ListQueries
+from treaty.core.messages.metastore.runners import (
     AcquireRunner,
     AssignQueries,
     QueriesAssigned,
@@ -21,6 +19,8 @@ from treaty.core.messages.runners import (
     RunnerLease,
     RunnerReleased,
 )
+from treaty.core.messages.metastore.sources import DropSource
+from treaty.core.messages.request import Request
 from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, Refusal, SourceNotFound, TooLarge
 from treaty.core.registry import CallOptions
 from treaty.metastore import Metastore, PlanningOptions

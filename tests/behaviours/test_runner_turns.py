@@ -9,8 +9,8 @@ import pytest
 from tests.planning import SelectPlanner
 from treaty import connect
 from treaty.client.connection import Connection
-from treaty.core.messages.query_feed import ListQueries
-from treaty.core.messages.runners import ReleaseRunner
+from treaty.core.messages.metastore.query_feed import ListQueries
+from treaty.core.messages.metastore.runners import ReleaseRunner
 from treaty.core.refusals import NotLatest, NotPermitted
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.execution.assignment import PartKey

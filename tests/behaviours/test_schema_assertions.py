@@ -8,7 +8,7 @@ import pytest
 
 from treaty import connect, connect_async
 from treaty.client.connection import Connection
-from treaty.core.messages.metastore import ListDependents, ListSources
+from treaty.core.messages.metastore.sources import ListDependents, ListSources
 from treaty.core.messages.request import Request
 from treaty.core.messages.schemas import UsesOf
 from treaty.core.messages.versions import GetVersion

@@ -8,7 +8,7 @@ import pytest
 from tests.frames import record
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.messages.metastore import (
+from treaty.core.messages.metastore.sources import (
     ChangeSource,
     CreateSource,
     DescribeSource,

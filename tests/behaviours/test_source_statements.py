@@ -10,7 +10,7 @@ import pytest
 from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core import limits
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.messages.request import Request
 from treaty.core.refusals import Refusal
 from treaty.core.registry import CALL, CallOptions, Registry, Reply

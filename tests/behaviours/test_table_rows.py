@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from treaty import connect
 from treaty.arrow.delta_log import NeedsSparkError, NoTableError
 from treaty.cli.main import group
-from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
+from treaty.core.messages.metastore.sources import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.refusals import Invalid
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead
 from treaty.metastore.metastore import Metastore

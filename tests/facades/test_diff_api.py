@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.facades.doors import basic, door, write_passwords
 from treaty.api.protection import ProtectionSettings
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.messages.registration import ForceReason, Register
 from treaty.core.names import Subject
 from treaty.core.schema import Draft, Reference

@@ -11,7 +11,7 @@ from tests.planning import SelectPlanner
 from treaty import connect
 from treaty.cli.main import group
 from treaty.core.access.rights import Access, AccessRule, with_included
-from treaty.core.messages.metastore import CreateType, DescribeSource
+from treaty.core.messages.metastore.sources import CreateType, DescribeSource
 from treaty.core.messages.request import Request
 from treaty.core.refusals import Forbidden, NotPermitted
 from treaty.core.registry import CALL, CallOptions, Registry, Reply

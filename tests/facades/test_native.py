@@ -23,7 +23,7 @@ from treaty.core.messages import associations as t
 from treaty.core.messages.compatibility import Check
 from treaty.core.messages.contexts import DeleteContext, ListContexts, MakeContext
 from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
-from treaty.core.messages.metastore import GetDestination
+from treaty.core.messages.metastore.sources import GetDestination
 from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.messages.registration import Derive, ExpectedVersion, ForceReason, Register, SubjectCreation
 from treaty.core.messages.request import LATEST, Request

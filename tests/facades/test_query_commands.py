@@ -12,8 +12,8 @@ from tests.planning import SelectPlanner
 from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.client.connection import Connection
-from treaty.core.messages.query_feed import ListQueries
-from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart
+from treaty.core.messages.metastore.query_feed import ListQueries
+from treaty.core.messages.metastore.runners import AcquireRunner, AssignQueries, QueryPart
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.spark.runner.file_records import TABLE, QueryFileRecord
 from treaty.spark.runner.leftovers import LeavingFiles

@@ -17,9 +17,9 @@ from treaty.api.audit_log import AuditFile, AuditLog
 from treaty.api.protection import ProtectionSettings, open_protection
 from treaty.assemble import open_node
 from treaty.client.kafka.producer import OutgoingRecord
-from treaty.core.messages.deleted_topics import LeaseTopics
+from treaty.core.messages.metastore.deleted_topics import LeaseTopics
+from treaty.core.messages.metastore.runners import AcquireRunner, AssignQueries, QueryPart, ReleaseRunner
 from treaty.core.messages.request import Request
-from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart, ReleaseRunner
 from treaty.core.refusals import Refusal
 from treaty.core.registry import CallOptions
 from treaty.core.sources import Source

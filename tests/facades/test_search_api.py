@@ -16,7 +16,7 @@ from treaty.api.protection import ProtectionSettings
 from treaty.assemble.runtime import index_builder, open_node
 from treaty.assemble.search import keep_index, place_index
 from treaty.cli.main import group
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.messages.registration import Register, SubjectCreation
 from treaty.core.messages.search import Search
 from treaty.core.messages.versions import DeleteSubject

@@ -210,7 +210,7 @@ ABSENT = (
     "pyarrow", "urllib3", "confluent_kafka", "multiprocessing", "importlib.metadata", "treaty.spark", "treaty.plan", "treaty.formats.engine",
     "treaty.formats.avro", "treaty.formats.logical", "treaty.node.pool", "treaty.node.segment.statefile", "treaty.node.segment.build",
     "treaty.log.memory", "treaty.client.connection", "treaty.client.kafka.producer", "treaty.wire.confluent", "treaty.core.handlers.registration",
-    "treaty.core.declarations.commands", "treaty.core.declarations.metastore", "treaty.core.messages.groups", "treaty.core.messages.plans",
+    "treaty.core.declarations.commands", "treaty.core.declarations.metastore", "treaty.core.messages.groups", "treaty.core.messages.metastore.plans",
     "treaty.metastore.metastore", "treaty.metastore.calls", "treaty.metastore.definitions", "treaty.metastore.columns",
     "treaty.metastore.execution.planned", "treaty.metastore.execution.atomic", "treaty.metastore.execution.topic_statements",
     "treaty.metastore.records.writes", "treaty.metastore.execution.system_tables", "treaty.metastore.execution.assertions",

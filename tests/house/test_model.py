@@ -7,7 +7,7 @@ from pathlib import Path
 MODEL = Path(__file__).parents[1] / "simulation" / "judging" / "model"
 PACKAGE = "tests.simulation.judging.model"
 VALUES = frozenset(
-    {"finding", "limits", "messages.api_keys", "messages.associations", "messages.compatibility", "messages.contexts", "messages.deleted_topics", "messages.differences", "messages.encodings", "messages.groups", "messages.kept_files", "messages.listings", "messages.metastore", "messages.names", "messages.outcomes", "messages.plans", "messages.policies", "messages.query_feed", "messages.registration", "messages.request", "messages.runners", "messages.schemas", "messages.schemaver", "messages.scripts", "messages.search", "messages.settings", "messages.transfers", "messages.versions", "names", "policy.ForcedRegistration", "policy.Level", "policy.VersionRange", "refusals", "schema", "sources",
+    {"finding", "limits", "messages.api_keys", "messages.associations", "messages.compatibility", "messages.contexts", "messages.differences", "messages.encodings", "messages.groups", "messages.listings", "messages.metastore.deleted_topics", "messages.metastore.kept_files", "messages.metastore.plans", "messages.metastore.query_feed", "messages.metastore.runners", "messages.metastore.scripts", "messages.metastore.sources", "messages.names", "messages.outcomes", "messages.policies", "messages.registration", "messages.request", "messages.schemas", "messages.schemaver", "messages.search", "messages.settings", "messages.transfers", "messages.versions", "names", "policy.ForcedRegistration", "policy.Level", "policy.VersionRange", "refusals", "schema", "sources",
      "schema_engine", "state.codec", "state.commit", "state.rows", "state.state_tables", "state.table", "state.values"}
 )  # fmt: skip
 """Modules of the core that say what there is (requests, answers, values, words), and nothing of what is right; of the one
@@ -30,6 +30,7 @@ def imported(file: Path) -> Iterator[str]:
                     "treaty.core",
                     "treaty.core.access",
                     "treaty.core.messages",
+                    "treaty.core.messages.metastore",
                     "treaty.core.policy",
                     "treaty.core.state",
                     PACKAGE,

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.laws.toy import Bench
 from treaty.core.limits import ASSIGNED_PARTS
-from treaty.core.messages.metastore import CreateSource, DropSource, SourceDefinition, UndropSource
-from treaty.core.messages.query_feed import ListQueries
-from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart, ReleaseRunner
+from treaty.core.messages.metastore.query_feed import ListQueries
+from treaty.core.messages.metastore.runners import AcquireRunner, AssignQueries, QueryPart, ReleaseRunner
+from treaty.core.messages.metastore.sources import CreateSource, DropSource, SourceDefinition, UndropSource
 from treaty.core.refusals import NotLatest, Refusal
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead
 from treaty.metastore.execution.assignment import PartKey, PartMoves, plan_moves

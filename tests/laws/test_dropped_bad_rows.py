@@ -7,7 +7,8 @@ import pytest
 from tests.laws.toy import Bench
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
-from treaty.core.messages.metastore import (
+from treaty.core.messages.metastore.scripts import RunScript, ScriptMember
+from treaty.core.messages.metastore.sources import (
     ChangeSource,
     CreateSource,
     DropSource,
@@ -16,7 +17,6 @@ from treaty.core.messages.metastore import (
     UndropSource,
 )
 from treaty.core.messages.request import Request
-from treaty.core.messages.scripts import RunScript, ScriptMember
 from treaty.core.refusals import Reason, Refusal
 from treaty.core.sources import SourceColumn
 

@@ -8,10 +8,11 @@ from tests.laws.toy import ToyGrammar, toy
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide, decide_with_pauses
-from treaty.core.messages import encodings, groups, metastore, schemaver, transfers
-from treaty.core.messages.kept_files import CheckpointName, ListKeptFiles
+from treaty.core.messages import encodings, groups, schemaver, transfers
 from treaty.core.messages.listings import ListSchemas, ListSubjects
-from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.metastore import sources as metastore
+from treaty.core.messages.metastore.kept_files import CheckpointName, ListKeptFiles
+from treaty.core.messages.metastore.query_feed import ListQueries
 from treaty.core.messages.request import Request
 from treaty.core.messages.schemas import UsesOf
 from treaty.core.messages.versions import FindVersion

@@ -26,12 +26,12 @@ from treaty.core.messages.associations import (
 from treaty.core.messages.contexts import DeleteContext
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType
 from treaty.core.messages.groups import CreateSubject, GroupSettings, RemoveSubject
-from treaty.core.messages.metastore import CreateSource, SourceDefinition
+from treaty.core.messages.metastore.scripts import RunScript, ScriptMember
+from treaty.core.messages.metastore.sources import CreateSource, SourceDefinition
 from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.messages.policies import CreatePolicy, DeletePolicy
 from treaty.core.messages.registration import Register, SubjectCreation
 from treaty.core.messages.schemaver import DeletePublished, GetDraft, GetPublished, Publish, PutDraft
-from treaty.core.messages.scripts import RunScript, ScriptMember
 from treaty.core.messages.settings import (
     Config,
     DeleteConfig,

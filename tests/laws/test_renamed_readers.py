@@ -5,7 +5,7 @@ import pytest
 from tests.laws.toy import Bench
 from treaty.core.handlers.metastore.renames import ColumnWords
 from treaty.core.limits import LOOP_BYTES
-from treaty.core.messages.metastore import CreateSource, DropSource, SourceDefinition
+from treaty.core.messages.metastore.sources import CreateSource, DropSource, SourceDefinition
 from treaty.core.schema import InEventLoop, LargeTextError
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead, StateFingerprint
 

@@ -39,7 +39,7 @@ from treaty.core.state.values import PolicyValue
 
 
 def kinds() -> set[type]:
-    names = (f"{messages.__name__}.{one.name}" for one in pkgutil.iter_modules(messages.__path__))
+    names = (one.name for one in pkgutil.walk_packages(messages.__path__, f"{messages.__name__}."))
     named = [one for module in map(importlib.import_module, names) for one in vars(module).values()]
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 

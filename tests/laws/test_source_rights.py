@@ -7,7 +7,7 @@ import pytest
 from tests.laws.holder import allowed
 from treaty.core import sources
 from treaty.core.access.rights import PERMISSIONS, Access, AccessRule, Permission, with_included
-from treaty.core.messages import metastore
+from treaty.core.messages.metastore import sources as metastore
 from treaty.core.messages.request import Request
 
 OF_SOURCES: dict[Permission, list[Request[Any]]] = {

@@ -5,7 +5,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 
 from tests.real.running import Running
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
 from treaty.core.registry import AsyncRegistry

@@ -21,9 +21,9 @@ from treaty.api.protection import ProtectionSettings, open_protection
 from treaty.assemble import open_node
 from treaty.assemble.page_settings import PageSettings
 from treaty.assemble.server import pages_over
-from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
+from treaty.core.messages.metastore.runners import AcquireRunner, AssignQueries, QueryPart
+from treaty.core.messages.metastore.sources import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.messages.registration import Register, SubjectCreation
-from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart
 from treaty.core.names import subject_of
 from treaty.core.schema import Draft, Reference
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead

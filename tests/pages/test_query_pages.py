@@ -11,9 +11,9 @@ from tests.pages.browser import PageBrowser
 from tests.pages.conftest import Tell
 from tests.pages.registry import add_query
 from treaty.core.messages.groups import GroupSettings
-from treaty.core.messages.metastore import DescribeSource, SetSourceState
-from treaty.core.messages.query_feed import AssignedPart, FedQuery, FedRunner
-from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart, ReleaseRunner
+from treaty.core.messages.metastore.query_feed import AssignedPart, FedQuery, FedRunner
+from treaty.core.messages.metastore.runners import AcquireRunner, AssignQueries, QueryPart, ReleaseRunner
+from treaty.core.messages.metastore.sources import DescribeSource, SetSourceState
 from treaty.core.messages.settings import Scope, SetMode
 from treaty.core.messages.transfers import ImportSubject
 from treaty.core.names import Subject

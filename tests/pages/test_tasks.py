@@ -7,8 +7,8 @@ from tests.pages.browser import PageBrowser, SeenPage
 from tests.pages.conftest import Tell
 from tests.pages.registry import add_query
 from tests.pages.test_query_pages import runner_that_says
-from treaty.core.messages.metastore import DescribeSource
-from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart
+from treaty.core.messages.metastore.runners import AcquireRunner, AssignQueries, QueryPart
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.web.pages.column_readers import ColumnReaders
 from treaty.web.pages.page import ROWS
 from treaty.web.schemas.texts import show_text

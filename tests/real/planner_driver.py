@@ -6,7 +6,7 @@ import sys
 from threading import Event
 
 from treaty.assemble import connect
-from treaty.core.messages.plans import PlanOutcome, WaitingStatement
+from treaty.core.messages.metastore.plans import PlanOutcome, WaitingStatement
 from treaty.core.registry import Exchange
 from treaty.metastore.execution.planner import PlannedQuery, Planner
 from treaty.metastore.sql.statements import CreateSourceStatement

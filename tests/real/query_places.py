@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from treaty.client.connection import Connection
 from treaty.core.kafka import KafkaCluster
-from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
+from treaty.core.messages.metastore.sources import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.sources import Source
 from treaty.metastore import Metastore
 from treaty.spark.planner.bodies import BodyPlanner

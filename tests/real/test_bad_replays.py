@@ -17,7 +17,7 @@ from treaty.cli.main import group
 from treaty.cli.metastore.bad.bad_report import read_report
 from treaty.cli.metastore.bad.tables import find_tables
 from treaty.client.connection import Connection
-from treaty.core.messages.metastore import ChangeSource, DescribeSource
+from treaty.core.messages.metastore.sources import ChangeSource, DescribeSource
 from treaty.metastore.bad_rows import REPLAY_LOG
 from treaty.plan.rows import BadRowFilter
 from treaty.spark.pipelines.replay_lock import ReplayRunsError, lock_replays

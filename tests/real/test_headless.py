@@ -12,7 +12,7 @@ import pytest
 from tests.costs import note_killed
 from tests.real.running import start
 from treaty import connect
-from treaty.core.messages.metastore import ListTypes
+from treaty.core.messages.metastore.sources import ListTypes
 from treaty.core.registry import run_exchange
 from treaty.metastore.project.export import export_objects
 from treaty.metastore.project.files import ProjectFile

@@ -10,8 +10,8 @@ from typing import TypeVar
 import pytest
 
 from tests.real.query_places import FLIGHTS, ROWS, Place
-from treaty.core.messages.kept_files import ListKeptFiles
-from treaty.core.messages.metastore import ChangeSource, DescribeSource
+from treaty.core.messages.metastore.kept_files import ListKeptFiles
+from treaty.core.messages.metastore.sources import ChangeSource, DescribeSource
 from treaty.core.messages.request import Request
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.sources import Incarnation

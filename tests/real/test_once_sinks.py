@@ -20,7 +20,7 @@ from treaty.client.connection import Connection
 from treaty.client.kafka.consumer import ReadRange, TopicRecord, read_records
 from treaty.client.kafka.transactions import TransactionalSender
 from treaty.core.kafka import KafkaCluster
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.registry import run_exchange
 from treaty.core.sources import Source
 from treaty.metastore import Metastore, PlanningOptions

@@ -17,8 +17,7 @@ from pyspark.sql import SparkSession
 from tests.real.running import serving
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.messages.metastore import DescribeSource
-from treaty.core.messages.plans import (
+from treaty.core.messages.metastore.plans import (
     FinishPlanningJob,
     GetPlan,
     ListPlanningJobs,
@@ -27,6 +26,7 @@ from treaty.core.messages.plans import (
     TakePlanningJob,
     WaitingStatement,
 )
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.refusals import NotFound, RegistryError
 from treaty.core.registry import Exchange, run_exchange
 from treaty.core.sources import Source

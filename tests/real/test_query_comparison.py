@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from tests.real.query_places import FLIGHTS, MORE, ROWS, Place
 from treaty.core.limits import COMPARE_ROWS
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.refusals import Invalid
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.compared_results import ONLY_OLD, RowCounts

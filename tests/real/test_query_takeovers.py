@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from treaty.client.connection import Connection
-from treaty.core.messages.metastore import ChangeSource, CreateSource, DescribeSource, SourceDefinition
+from treaty.core.messages.metastore.sources import ChangeSource, CreateSource, DescribeSource, SourceDefinition
 from treaty.core.sources import Source
 from treaty.metastore import Metastore
 from treaty.metastore.records.destinations import RecordDestinations

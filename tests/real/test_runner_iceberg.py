@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.real.query_places import FLIGHTS, MORE, ROWS, Place
-from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
+from treaty.core.messages.metastore.sources import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.sources import QueryPlan
 from treaty.spark.lake import iceberg
 from treaty.spark.lake.table import LakeTable, WriteId

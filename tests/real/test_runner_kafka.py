@@ -16,7 +16,7 @@ from tests.servers.kafka import Kafka
 from treaty.client.connection import Connection
 from treaty.client.kafka.consumer import TopicRecord, read_records
 from treaty.core.kafka import KafkaCluster
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.records.destinations import RecordDestinations
 from treaty.plan.rows import BadRowFilter

@@ -30,8 +30,8 @@ from tests.servers.small import SMALL
 from treaty.arrow.delta_log import NoTableError, list_delta_files, read_columns
 from treaty.assemble import connect
 from treaty.core.kafka import KafkaCluster
-from treaty.core.messages.metastore import DescribeSource
-from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.metastore.query_feed import ListQueries
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.records.destinations import RecordDestinations
 from treaty.spark.jars import JVM_OPTIONS

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from tests.frames import frame
 from tests.real.query_places import FLIGHTS, MORE, ROWS, Place
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.spark.runner.kafka_source import READ_KEYS
 from treaty.spark.runner.once import QueryReport
 from treaty.spark.runner.source_frames import SourceOpener, expand_columns

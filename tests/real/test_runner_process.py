@@ -13,7 +13,7 @@ from tests.real.query_places import Place
 from tests.real.runner_process import print_command, read_until_running, started
 from treaty.assemble import connect
 from treaty.cli.main import group
-from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.metastore.query_feed import ListQueries
 from treaty.metastore import Metastore
 from treaty.spark.planner.bodies import BodyPlanner
 

@@ -24,7 +24,7 @@ from tests.real.runner_process import Process, kill, print_command, started
 from tests.real.test_runner_process import LINES
 from treaty.arrow.delta_log import NoTableError, list_delta_files, read_columns
 from treaty.assemble import connect
-from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.metastore.query_feed import ListQueries
 from treaty.metastore import Metastore
 from treaty.spark.planner.bodies import BodyPlanner
 

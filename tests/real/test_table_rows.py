@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from treaty.client.connection import Connection
-from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
+from treaty.core.messages.metastore.sources import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead
 from treaty.metastore import Metastore
 from treaty.metastore.records.destinations import RecordDestinations

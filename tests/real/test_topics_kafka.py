@@ -18,7 +18,7 @@ from treaty.assemble.topic_lease import STALE_SECONDS, TopicLeases
 from treaty.assemble.topic_reconciler import ROUND_SECONDS, TopicReconciler
 from treaty.client.kafka.topic_admin import TopicAdmin
 from treaty.core.kafka import KafkaCluster
-from treaty.core.messages.deleted_topics import DeletedTopics, ListDeletedTopics
+from treaty.core.messages.metastore.deleted_topics import DeletedTopics, ListDeletedTopics
 from treaty.core.refusals import Refusal
 from treaty.core.registry import AsyncRegistry
 from treaty.metastore import Metastore

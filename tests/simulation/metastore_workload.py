@@ -11,8 +11,8 @@ from tests.simulation.judging.model.metastore.state import dropped, key_of, own_
 from tests.simulation.judging.model.past import Past
 from tests.simulation.query_requests import restart_query, run_once
 from tests.simulation.texts import TOY
-from treaty.core.messages import metastore as m
-from treaty.core.messages import scripts as t
+from treaty.core.messages.metastore import scripts as t
+from treaty.core.messages.metastore import sources as m
 from treaty.core.messages.registration import Register
 from treaty.core.messages.request import Request
 from treaty.core.messages.versions import DeleteSubject, DeleteVersion

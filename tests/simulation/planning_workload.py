@@ -8,11 +8,11 @@ from tests.simulation import metastore_workload as sources
 from tests.simulation.asker import Asker
 from tests.simulation.judging.model.metastore.state import leases, planning, unwanted
 from tests.simulation.metastore_workload import Made, SourceAsker, create_source
-from treaty.core.messages import metastore as m
-from treaty.core.messages import plans as p
 from treaty.core.messages.associations import EntryRefusal
-from treaty.core.messages.deleted_topics import LeaseTopics, ListDeletedTopics
-from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.metastore import plans as p
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.deleted_topics import LeaseTopics, ListDeletedTopics
+from treaty.core.messages.metastore.query_feed import ListQueries
 from treaty.core.messages.request import Request
 from treaty.core.messages.versions import DeleteVersion
 from treaty.core.refusals import Reason

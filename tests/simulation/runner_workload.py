@@ -7,9 +7,9 @@ from tests.simulation import planning_workload as planning
 from tests.simulation.asker import Asker
 from tests.simulation.judging.model.metastore.state import key_of, part_of, runners, sources
 from tests.simulation.metastore_workload import Made, SourceAsker
-from treaty.core.messages import metastore as m
-from treaty.core.messages import runners as r
-from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.metastore import runners as r
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.query_feed import ListQueries
 from treaty.core.messages.request import Request
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead
 

@@ -27,13 +27,13 @@ from treaty.core.decide import alias_candidate, with_subject
 from treaty.core.limits import AUDIT_LINES
 from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
-from treaty.core.messages import metastore as m
-from treaty.core.messages import runners as r
-from treaty.core.messages.deleted_topics import LeaseTopics
-from treaty.core.messages.plans import PlanningJobTaken, PlanOutcome
+from treaty.core.messages.metastore import runners as r
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.deleted_topics import LeaseTopics
+from treaty.core.messages.metastore.plans import PlanningJobTaken, PlanOutcome
+from treaty.core.messages.metastore.scripts import RunScript, SchemaAssertion
 from treaty.core.messages.registration import Register, RegisteredVersion, SubjectCreation
 from treaty.core.messages.request import Request
-from treaty.core.messages.scripts import RunScript, SchemaAssertion
 from treaty.core.messages.settings import Config, ConfigStored, GetConfig, ModeStored, Scope
 from treaty.core.messages.versions import DeletedVersions, VersionFound
 from treaty.core.names import Subject

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from treaty.core.messages.deleted_topics import HeldLease, LeaseTopics, TopicsLeased
+from treaty.core.messages.metastore.deleted_topics import HeldLease, LeaseTopics, TopicsLeased
 from treaty.core.refusals import NotLatest
 from treaty.core.registry import AsyncRegistry
 

@@ -18,7 +18,7 @@ from treaty.client.async_connection import run_exchange_async
 from treaty.client.kafka.library import KafkaClientError, KafkaMissingError
 from treaty.client.kafka.topic_admin import TopicAdmin
 from treaty.core.kafka import KafkaCluster
-from treaty.core.messages.deleted_topics import DeletedTopic, DeletedTopics, ListDeletedTopics
+from treaty.core.messages.metastore.deleted_topics import DeletedTopic, DeletedTopics, ListDeletedTopics
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import AsyncRegistry
 from treaty.metastore.execution.pages import list_sources

@@ -126,13 +126,13 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     f"{_MESSAGES}.api_keys": ("groups",),
     f"{_MESSAGES}.schemaver": ("schemaver",),
     f"{_MESSAGES}.transfers": ("transfers",),
-    f"{_MESSAGES}.metastore": ("sources", "metastore"),
-    f"{_MESSAGES}.query_feed": ("sources",),
-    f"{_MESSAGES}.deleted_topics": ("metastore",),
-    f"{_MESSAGES}.kept_files": ("metastore",),
-    f"{_MESSAGES}.plans": ("metastore",),
-    f"{_MESSAGES}.runners": ("metastore",),
-    f"{_MESSAGES}.scripts": ("metastore",),
+    f"{_MESSAGES}.metastore.sources": ("sources", "metastore"),
+    f"{_MESSAGES}.metastore.query_feed": ("sources",),
+    f"{_MESSAGES}.metastore.deleted_topics": ("metastore",),
+    f"{_MESSAGES}.metastore.kept_files": ("metastore",),
+    f"{_MESSAGES}.metastore.plans": ("metastore",),
+    f"{_MESSAGES}.metastore.runners": ("metastore",),
+    f"{_MESSAGES}.metastore.scripts": ("metastore",),
 }
 """The areas that may declare a request, by the module of its class; they are loaded in this order up to the one that does."""
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from treaty.core.column_types import SqlType, list_type_names, parse_column_type, print_column_type
-from treaty.core.messages.metastore import ChangeSource, DescribeSource, ExpectedSource, SourceColumnChange
+from treaty.core.messages.metastore.sources import ChangeSource, DescribeSource, ExpectedSource, SourceColumnChange
 from treaty.core.messages.registration import Register
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid

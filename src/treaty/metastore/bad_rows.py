@@ -1,6 +1,6 @@
 """Where the bad rows of a source are: a Delta table below the root of files, and beside it what became of them."""
 
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.refusals import NotFound, SourceNotFound
 from treaty.core.registry import Registry
 from treaty.core.sources import Source

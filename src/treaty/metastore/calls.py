@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from treaty.core.column_types import lower_name, print_column_type
 from treaty.core.column_types.tokens import print_name, split_tokens
-from treaty.core.messages.metastore import (
+from treaty.core.messages.metastore.sources import (
     ChangeSource,
     CreateType,
     Dependents,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from treaty.core.messages.plans import PlannedSource
+from treaty.core.messages.metastore.plans import PlannedSource
 from treaty.core.sources import Source
 from treaty.metastore.sql.values import ComparedRange
 

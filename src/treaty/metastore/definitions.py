@@ -5,7 +5,13 @@ from dataclasses import replace
 
 from treaty.core.column_types import ColumnTypeError, SqlType, list_type_names, print_column_type
 from treaty.core.handlers.metastore.names import source_exists
-from treaty.core.messages.metastore import CreateSource, DescribeSource, ExpectedSource, SourceDefinition, SourceStored
+from treaty.core.messages.metastore.sources import (
+    CreateSource,
+    DescribeSource,
+    ExpectedSource,
+    SourceDefinition,
+    SourceStored,
+)
 from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound, SubjectNotFound

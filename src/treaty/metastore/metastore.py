@@ -6,7 +6,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from treaty.client.async_connection import run_exchange_async
-from treaty.core.messages.metastore import ExpectedSource
+from treaty.core.messages.metastore.sources import ExpectedSource
 from treaty.core.refusals import Invalid, RegistryError
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Exchange, Registry, method_signature, run_exchange
 from treaty.metastore import calls

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from treaty.core.messages.metastore import ExpectedSource
+from treaty.core.messages.metastore.sources import ExpectedSource
 from treaty.core.refusals import Invalid, SourceNotFound, TypeNotFound
 from treaty.core.registry import CallOptions, Exchange, Registry, run_exchange
 from treaty.metastore.execution.context import PlanningOptions, StatementContext

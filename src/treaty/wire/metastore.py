@@ -7,7 +7,7 @@ from msgspec import Struct
 from treaty.core import refusals as r
 from treaty.core.finding import shorten_text
 from treaty.core.limits import ERROR_CHARACTERS
-from treaty.core.messages.metastore import Dependent, Dependents, SourceFound, TypeFound
+from treaty.core.messages.metastore.sources import Dependent, Dependents, SourceFound, TypeFound
 from treaty.core.refusals import Refusal, RegistryError, error_tag
 from treaty.core.sources import Source, SourcePart, StoredType
 from treaty.wire.statements import DiagnosticBody, MetastoreErrorBody

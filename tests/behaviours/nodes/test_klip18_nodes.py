@@ -9,7 +9,7 @@ from tests.behaviours.nodes.crowns import realm, written
 from tests.behaviours.nodes.lives import FAIR, living, virtual, way
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.refusals import OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CallOptions

@@ -12,7 +12,7 @@ from tests.simulation.clock import Jobs
 from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.model import Weather
 from tests.simulation.runs.store import Door, Ground
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.refusals import OutcomeUnknown, RegistryError, Unavailable
 from treaty.core.registry import CallOptions
 from treaty.log.log import Log

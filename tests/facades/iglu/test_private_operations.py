@@ -19,24 +19,24 @@ from treaty.core.messages import associations as t
 from treaty.core.messages import differences as d
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
-from treaty.core.messages import metastore as m
 from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.messages.api_keys import ListApiKeys
 from treaty.core.messages.compatibility import Check
 from treaty.core.messages.contexts import ListContexts, MakeContext
-from treaty.core.messages.deleted_topics import ListDeletedTopics
-from treaty.core.messages.kept_files import ListKeptFiles
 from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.deleted_topics import ListDeletedTopics
+from treaty.core.messages.metastore.kept_files import ListKeptFiles
+from treaty.core.messages.metastore.plans import GetPlan, ListPlanningJobs
+from treaty.core.messages.metastore.query_feed import ListQueries
+from treaty.core.messages.metastore.scripts import PreviewScript
 from treaty.core.messages.names import GetNamedVersion, GetPin
 from treaty.core.messages.outcomes import GetOutcome
-from treaty.core.messages.plans import GetPlan, ListPlanningJobs
-from treaty.core.messages.query_feed import ListQueries
 from treaty.core.messages.registration import Derive, Register
 from treaty.core.messages.request import Request
 from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, ReferencedBy, UsesOf
-from treaty.core.messages.scripts import PreviewScript
 from treaty.core.messages.search import Search
 from treaty.core.messages.settings import (
     Config,

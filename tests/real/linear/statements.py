@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from treaty.client.connection import Connection
-from treaty.core.messages import metastore as m
-from treaty.core.messages import runners as r
-from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.metastore import runners as r
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.query_feed import ListQueries
 from treaty.core.sources import SourceColumn
 
 Asked = tuple[str, Any, Callable[[], Any]]

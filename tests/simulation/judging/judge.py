@@ -15,11 +15,11 @@ from tests.simulation.judging.model.metastore import planning
 from tests.simulation.judging.model.metastore.state import dropped
 from tests.simulation.judging.model.past import Past
 from treaty.core import limits
-from treaty.core.messages.metastore import ListDropped, UndropSource
+from treaty.core.messages.metastore.scripts import PreviewScript, RunScript
+from treaty.core.messages.metastore.sources import ListDropped, UndropSource
 from treaty.core.messages.names import GetPin
 from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.messages.request import Request
-from treaty.core.messages.scripts import PreviewScript, RunScript
 from treaty.core.messages.settings import Scope
 from treaty.core.messages.versions import GetVersion
 from treaty.core.refusals import Forbidden, Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable

@@ -11,9 +11,9 @@ from tests.simulation.judging.model.metastore.state import planning, sources, ty
 from tests.simulation.judging.model.past import Past
 from tests.simulation.races.nodes import SmallLog, SmallNode, play, run_alone
 from treaty.core.invariants import find_violations
-from treaty.core.messages import metastore as m
-from treaty.core.messages import plans as w
-from treaty.core.messages import scripts as t
+from treaty.core.messages.metastore import plans as w
+from treaty.core.messages.metastore import scripts as t
+from treaty.core.messages.metastore import sources as m
 from treaty.core.messages.registration import Register
 from treaty.core.messages.request import Request
 from treaty.core.messages.versions import DeleteSubject

@@ -9,8 +9,8 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.races.nodes import SmallLog, play, run_alone
 from tests.simulation.races.test_races import Race, cascade, defined, made, reading, replay
 from treaty.core.invariants import find_violations
-from treaty.core.messages import metastore as m
-from treaty.core.messages import runners as r
+from treaty.core.messages.metastore import runners as r
+from treaty.core.messages.metastore import sources as m
 from treaty.core.messages.request import Request
 from treaty.core.refusals import Refusal
 

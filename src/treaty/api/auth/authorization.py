@@ -10,7 +10,9 @@ from treaty.core.access.rights import Access
 from treaty.core.decide import alias_candidate
 from treaty.core.messages.contexts import Contexts, ListContexts
 from treaty.core.messages.listings import ListSubjects
-from treaty.core.messages.metastore import (
+from treaty.core.messages.metastore.plans import RequestPlan
+from treaty.core.messages.metastore.scripts import RunScript, ScriptDone
+from treaty.core.messages.metastore.sources import (
     DEFINITION_COMMANDS,
     GetDestination,
     SourcesDropped,
@@ -19,9 +21,7 @@ from treaty.core.messages.metastore import (
     TypeStored,
 )
 from treaty.core.messages.outcomes import CommandOutcome, GetOutcome
-from treaty.core.messages.plans import RequestPlan
 from treaty.core.messages.request import Request
-from treaty.core.messages.scripts import RunScript, ScriptDone
 from treaty.core.messages.settings import GetConfig, Scope
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed

@@ -7,7 +7,7 @@ from treaty.api.ksqldb import entities as e
 from treaty.api.ksqldb.bodies import KsqlEntity
 from treaty.core.handlers.metastore.names import refuse_other_kind
 from treaty.core.limits import RESULT_ROWS
-from treaty.core.messages.metastore import DescribeSource, SourceFound
+from treaty.core.messages.metastore.sources import DescribeSource, SourceFound
 from treaty.core.refusals import NotOffered
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import Source

@@ -18,7 +18,7 @@ from treaty.core.column_types import (
     parse_column_type,
     print_column_type,
 )
-from treaty.core.messages.metastore import SourceFound
+from treaty.core.messages.metastore.sources import SourceFound
 from treaty.core.sources import Source, StoredType
 from treaty.metastore.execution.results import StatementResult
 from treaty.metastore.records.desired_topics import DesiredTopic, list_desired

@@ -19,7 +19,7 @@ from treaty.api.ksqldb.status import find_status
 from treaty.client.async_connection import run_exchange_async
 from treaty.core.column_types.tokens import print_text
 from treaty.core.limits import REQUEST_BYTES
-from treaty.core.messages.metastore import DescribeSource, ListSources
+from treaty.core.messages.metastore.sources import DescribeSource, ListSources
 from treaty.core.refusals import Invalid, Refusal, RegistryError, Unavailable
 from treaty.metastore.execution.context import PlanningOptions
 from treaty.metastore.execution.recorders import AsyncSequenceRecorder

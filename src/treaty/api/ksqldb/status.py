@@ -5,7 +5,7 @@ from typing import Any
 from treaty.api.dialects.dialect import RequestRegistry
 from treaty.api.errors import HttpError
 from treaty.api.ksqldb.entities import has_query, query_id
-from treaty.core.messages.metastore import DescribeSource, DescribeType
+from treaty.core.messages.metastore.sources import DescribeSource, DescribeType
 from treaty.core.refusals import NotFound
 
 SUCCESS = "SUCCESS"

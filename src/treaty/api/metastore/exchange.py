@@ -12,7 +12,7 @@ from starlette.requests import Request as HttpRequest
 from treaty.api.bodies import read_json_body
 from treaty.api.dialects.dialect import RequestRegistry, SharedRegistry
 from treaty.core.limits import REQUEST_BYTES, SOURCES_PAGE
-from treaty.core.messages.metastore import (
+from treaty.core.messages.metastore.sources import (
     DescribeSource,
     DescribeType,
     ExpectedSource,

@@ -15,7 +15,7 @@ from treaty.cli.terminal.errors import end_by_signal
 from treaty.cli.terminal.source import UnusableError
 
 if TYPE_CHECKING:
-    from treaty.core.messages.plans import PlanOutcome, WaitingStatement
+    from treaty.core.messages.metastore.plans import PlanOutcome, WaitingStatement
 
 EXIT = "Exit code 0: it was stopped, or with --once nothing waits any more. 2: Spark does not start, or the registry can't be reached."
 

@@ -12,7 +12,7 @@ from treaty.cli.metastore.result_printer import describe_failure
 from treaty.cli.metastore.statement_session import ConfirmDrop
 from treaty.cli.registry.failures import report_failures
 from treaty.cli.terminal import registry_url
-from treaty.core.messages.metastore import DropSource, SourcesDropped
+from treaty.core.messages.metastore.sources import DropSource, SourcesDropped
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, CallOptions, Registry
 from treaty.light_dataclass import dataclass

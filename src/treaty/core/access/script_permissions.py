@@ -7,10 +7,10 @@ from typing import Any
 from treaty.core.access import source_permissions as sources
 from treaty.core.access import statement_permissions
 from treaty.core.access.permissions import Required, anywhere, of_subject_in_any_context
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.scripts import PreviewScript, RunScript, SchemaAssertion
 from treaty.core.messages.names import GetPin
 from treaty.core.messages.schemas import GetSchema
-from treaty.core.messages.scripts import PreviewScript, RunScript, SchemaAssertion
 from treaty.core.messages.versions import GetVersion
 
 NEEDS_OF: Mapping[type, tuple[str, Callable[[Any], Required]]] = {

@@ -5,7 +5,7 @@ from typing import Any
 
 from treaty.core.access.permissions import ANY_SOURCE, PATH, SOURCE, Required, RequiredPermission
 from treaty.core.access.rights import Permission
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.state.metastore.keys import canonical_path, key_of_name
 
 

@@ -7,10 +7,10 @@ from treaty.core.access.permissions import TOPIC, Required, RequiredPermission, 
 from treaty.core.access.request_permissions import of_register
 from treaty.core.access.rights import TopicPart
 from treaty.core.access.source_permissions import any_source, on_path, on_source
-from treaty.core.messages import deleted_topics as t
-from treaty.core.messages import metastore as m
-from treaty.core.messages import plans as p
-from treaty.core.messages import runners as r
+from treaty.core.messages.metastore import deleted_topics as t
+from treaty.core.messages.metastore import plans as p
+from treaty.core.messages.metastore import runners as r
+from treaty.core.messages.metastore import sources as m
 from treaty.core.names import Subject
 from treaty.core.sources import SchemaPin
 

@@ -18,12 +18,12 @@ from treaty.core.handlers.metastore import (
     types,
 )
 from treaty.core.handlers.metastore.places import deleted_topics, destinations
-from treaty.core.messages import deleted_topics as t
-from treaty.core.messages import kept_files as k
-from treaty.core.messages import metastore as m
-from treaty.core.messages import plans as p
-from treaty.core.messages import runners as r
-from treaty.core.messages import scripts as batch
+from treaty.core.messages.metastore import deleted_topics as t
+from treaty.core.messages.metastore import kept_files as k
+from treaty.core.messages.metastore import plans as p
+from treaty.core.messages.metastore import runners as r
+from treaty.core.messages.metastore import scripts as batch
+from treaty.core.messages.metastore import sources as m
 from treaty.core.operations import REGISTER_LIMITS, Operation, is_always
 
 _SOURCE_LIMITS = ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_COLUMNS", "SOURCE_PROPERTIES", "TYPE_DEPTH")

@@ -4,8 +4,8 @@ from typing import Any
 
 from treaty.core.access import source_permissions as permissions
 from treaty.core.handlers.metastore import queries
-from treaty.core.messages import metastore as m
-from treaty.core.messages import query_feed as f
+from treaty.core.messages.metastore import query_feed as f
+from treaty.core.messages.metastore import sources as m
 from treaty.core.operations import Operation
 
 DECLARED: tuple[Operation[Any, Any], ...] = (

@@ -7,7 +7,7 @@ from treaty.client.references import resolve_schema
 from treaty.core.column_types import SqlType, list_type_names, lower_name, parse_column_type
 from treaty.core.column_types.leaf_paths import list_leaves, print_path
 from treaty.core.handlers.metastore.names import refuse_other_kind
-from treaty.core.messages.metastore import (
+from treaty.core.messages.metastore.sources import (
     ChangeSource,
     DescribeSource,
     DescribeType,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from treaty.core.column_types.tokens import print_text
-from treaty.core.messages.metastore import SourcesDropped, SourceStored, TypeDropped, TypeStored
+from treaty.core.messages.metastore.sources import SourcesDropped, SourceStored, TypeDropped, TypeStored
 from treaty.core.refusals import NotLatest
 from treaty.core.sources import PAUSED
 from treaty.metastore.execution.context import StatementContext

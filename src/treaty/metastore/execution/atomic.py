@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from treaty.core.handlers.metastore.scripts import place_of_refusal
 from treaty.core.limits import SCRIPT_ATTEMPTS, SCRIPT_REPLAYED
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.scripts import PreviewScript, RunScript, SchemaAssertion, ScriptDone, ScriptMember
 from treaty.core.messages.request import Request
 from treaty.core.messages.schemas import GetSchema
-from treaty.core.messages.scripts import PreviewScript, RunScript, SchemaAssertion, ScriptDone, ScriptMember
 from treaty.core.refusals import NotFound, Refusal, RegistryError, TooLarge
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.state.metastore.keys import key_of_name

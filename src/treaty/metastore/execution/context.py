@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from treaty.core.limits import PLANNING_SECONDS
-from treaty.core.messages.metastore import ExpectedSource
+from treaty.core.messages.metastore.sources import ExpectedSource
 from treaty.light_dataclass import dataclass
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from treaty.core.column_types.tokens import print_name
-from treaty.core.messages.assessments import ChangeAssessment, LostColumn
-from treaty.core.messages.metastore import DescribeSource
-from treaty.core.messages.plans import PlannedSource
+from treaty.core.messages.metastore.assessments import ChangeAssessment, LostColumn
+from treaty.core.messages.metastore.plans import PlannedSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.refusals import Invalid
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead, StateFingerprint

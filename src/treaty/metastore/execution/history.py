@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.refusals import Invalid, NotFound
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import Incarnation, Source, SourcePart, SourceRead

@@ -8,7 +8,7 @@ from treaty.core.column_types.tokens import print_name
 from treaty.core.handlers.metastore.names import refuse_other_kind
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.messages.listings import ListSubjects
-from treaty.core.messages.metastore import (
+from treaty.core.messages.metastore.sources import (
     Dependent,
     DescribeSource,
     DescribeType,

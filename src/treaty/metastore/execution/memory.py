@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from treaty.core.messages.metastore import SourceStored, digest_statement
+from treaty.core.messages.metastore.sources import SourceStored, digest_statement
 from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.outcomes import read_outcome
 from treaty.core.refusals import NotFound

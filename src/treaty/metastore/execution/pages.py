@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from treaty.core.messages.metastore import Dependent, DroppedListed, ListDropped, ListSources, ListTypes
-from treaty.core.messages.query_feed import FedQuery, FedRunner, ListQueries
+from treaty.core.messages.metastore.query_feed import FedQuery, FedRunner, ListQueries
+from treaty.core.messages.metastore.sources import Dependent, DroppedListed, ListDropped, ListSources, ListTypes
 from treaty.core.messages.request import Request
 from treaty.core.refusals import Refusal
 from treaty.core.registry import Exchange, request_answer

@@ -4,8 +4,15 @@ from dataclasses import dataclass, replace
 
 from treaty.core.handlers.metastore.planners import TOO_LATE
 from treaty.core.limits import LONG_POLL_SECONDS, PLANNING_ATTEMPTS
-from treaty.core.messages.metastore import CreateSource, DescribeSource, ExpectedSource, SourceStored
-from treaty.core.messages.plans import GetPlan, PlannedSource, PlanOutcome, RequestPlan, StatementFault, WithdrawPlan
+from treaty.core.messages.metastore.plans import (
+    GetPlan,
+    PlannedSource,
+    PlanOutcome,
+    RequestPlan,
+    StatementFault,
+    WithdrawPlan,
+)
+from treaty.core.messages.metastore.sources import CreateSource, DescribeSource, ExpectedSource, SourceStored
 from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.registry import Exchange, request_answer
 from treaty.distribution import install_command

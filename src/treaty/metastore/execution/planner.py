@@ -6,9 +6,9 @@ from typing import Any, Protocol, TypeVar
 
 from treaty.core.column_types import parse_column_type, print_column_type
 from treaty.core.messages.associations import EntryRefusal
-from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
+from treaty.core.messages.metastore.plans import FinishPlanningJob, PlanningJobTaken, StatementFault, WaitingStatement
+from treaty.core.messages.metastore.sources import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.messages.names import PinFound
-from treaty.core.messages.plans import FinishPlanningJob, PlanningJobTaken, StatementFault, WaitingStatement
 from treaty.core.messages.schemas import Uses
 from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject

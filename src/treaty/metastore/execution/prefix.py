@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from treaty.core.column_types import list_type_names, parse_column_type
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.scripts import ScriptMember
 from treaty.core.messages.names import GetPin
 from treaty.core.messages.registration import Register
 from treaty.core.messages.schemas import GetSchema
-from treaty.core.messages.scripts import ScriptMember
 from treaty.core.messages.versions import GetVersion
 from treaty.core.names import Subject
 from treaty.core.sources import SourcePart

@@ -1,6 +1,6 @@
 """PAUSE, RESUME, ROLLBACK, RESET CHECKPOINT, REFRESH and INSERT INTO ONCE: what becomes of the query of a source."""
 
-from treaty.core.messages.metastore import ChangeSource, SetSourceState, SourceStored
+from treaty.core.messages.metastore.sources import ChangeSource, SetSourceState, SourceStored
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import PAUSED, RUNNING
 from treaty.metastore.execution.answers import Answer, describe_state

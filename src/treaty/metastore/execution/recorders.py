@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from treaty.core.limits import COMMAND_ID
-from treaty.core.messages.metastore import GetDestination, SourceFound
+from treaty.core.messages.metastore.sources import GetDestination, SourceFound
 from treaty.core.messages.request import Request
 from treaty.core.operations import is_command, operation_name
 from treaty.core.refusals import Invalid

@@ -6,7 +6,14 @@ from typing import Any
 
 from treaty.core.column_types import print_column_type
 from treaty.core.limits import RESULT_ROWS
-from treaty.core.messages.metastore import ChangeSource, CreateType, DropSource, DropType, SourcesDropped, UndropSource
+from treaty.core.messages.metastore.sources import (
+    ChangeSource,
+    CreateType,
+    DropSource,
+    DropType,
+    SourcesDropped,
+    UndropSource,
+)
 from treaty.core.refusals import Incompatible, Invalid
 from treaty.core.registry import Exchange, request_answer
 from treaty.metastore.execution import query_changes

@@ -10,7 +10,7 @@ from treaty.client.kafka.library import KafkaClientError, KafkaMissingError
 from treaty.client.kafka.topic_admin import CLEANUP, RETENTION, TopicAdmin, TopicFacts
 from treaty.core.kafka import KafkaCluster
 from treaty.core.limits import ASSERT_SECONDS
-from treaty.core.messages.deleted_topics import DeletedTopic, ListDeletedTopics
+from treaty.core.messages.metastore.deleted_topics import DeletedTopic, ListDeletedTopics
 from treaty.core.refusals import NotOffered, Unavailable
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import Source

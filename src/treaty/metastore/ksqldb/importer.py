@@ -4,7 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
-from treaty.core.messages.metastore import CreateSource, CreateType, DescribeSource, DescribeType, DropSource, DropType
+from treaty.core.messages.metastore.sources import (
+    CreateSource,
+    CreateType,
+    DescribeSource,
+    DescribeType,
+    DropSource,
+    DropType,
+)
 from treaty.core.messages.request import Request
 from treaty.core.refusals import NotFound, Refusal
 from treaty.core.registry import CALL, CallOptions, Registry, Reply

@@ -5,7 +5,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 
 from treaty.core.column_types import print_column_type
-from treaty.core.messages.metastore import CreateSource
+from treaty.core.messages.metastore.sources import CreateSource
 from treaty.core.messages.registration import Register
 from treaty.core.names import Subject
 from treaty.core.registry import Exchange

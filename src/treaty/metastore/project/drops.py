@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from treaty.core.messages.metastore import DropSource, ExpectedSource
+from treaty.core.messages.metastore.sources import DropSource, ExpectedSource
 from treaty.core.refusals import Reason, Refusal
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import Source, StoredType

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from treaty.core.column_types import list_type_names
-from treaty.core.messages.metastore import DescribeSource, DescribeType
+from treaty.core.messages.metastore.sources import DescribeSource, DescribeType
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import Source, SourceColumn

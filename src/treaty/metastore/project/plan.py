@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from treaty.core.messages.metastore import ExpectedSource
+from treaty.core.messages.metastore.sources import ExpectedSource
 from treaty.core.refusals import Reason
 from treaty.metastore.project.objects import ProjectObject
 from treaty.metastore.sql.statements import SqlStatement

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from treaty.core.column_types import SqlType, expand_type, parse_column_type, print_column_type
-from treaty.core.messages.metastore import CreateSource, DescribeSource, DescribeType, SourceFound, TypeFound
+from treaty.core.messages.metastore.sources import CreateSource, DescribeSource, DescribeType, SourceFound, TypeFound
 from treaty.core.messages.request import Request
 from treaty.core.refusals import Refusal, Unavailable
 from treaty.core.registry import Exchange

@@ -4,8 +4,8 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from treaty.core.column_types.tokens import print_name
-from treaty.core.messages.metastore import CreateSource
-from treaty.core.messages.plans import PlannedSource
+from treaty.core.messages.metastore.plans import PlannedSource
+from treaty.core.messages.metastore.sources import CreateSource
 from treaty.core.refusals import NotFound, Reason, Refusal, Unavailable
 from treaty.core.registry import Exchange
 from treaty.core.state.metastore.keys import key_of_name

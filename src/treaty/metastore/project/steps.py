@@ -6,7 +6,7 @@ from dataclasses import replace
 from treaty.core.column_types import ColumnTypeError, list_type_names, print_column_type
 from treaty.core.column_types.tokens import print_name
 from treaty.core.handlers.metastore.definitions import BAD_SUFFIX
-from treaty.core.messages.metastore import ExpectedSource
+from treaty.core.messages.metastore.sources import ExpectedSource
 from treaty.core.refusals import Reason, Refusal, Unavailable
 from treaty.core.registry import Exchange
 from treaty.core.sources import RUNNING, Source, StoredType

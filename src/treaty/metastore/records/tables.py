@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from treaty.core.column_types import lower_name, parse_column_type
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.refusals import Invalid
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import Source

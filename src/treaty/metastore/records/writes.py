@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from treaty.core.column_types import parse_column_type
-from treaty.core.messages.metastore import GetDestination, SourceFound
+from treaty.core.messages.metastore.sources import GetDestination, SourceFound
 from treaty.core.refusals import Invalid
 from treaty.core.registry import Exchange, request_answer
 from treaty.metastore.columns.source_refresh import read_user_types

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from treaty.core.column_types import expand_type, parse_column_type, print_column_type
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Exchange, request_answer
 from treaty.core.sources import STREAM, SchemaPin, Source, SourceColumn, SourcePart

@@ -9,7 +9,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 
 from treaty.core.limits import CLOCK_MARGIN, DROP_GRACE, KEPT_FILES
-from treaty.core.messages.kept_files import CheckpointName, KeptNumber, ListKeptFiles
+from treaty.core.messages.metastore.kept_files import CheckpointName, KeptNumber, ListKeptFiles
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry
 from treaty.metastore.bad_rows import FOLDER, REPLAY_LOG, RESULTS

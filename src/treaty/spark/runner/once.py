@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from treaty.core.column_types.tokens import print_name
 from treaty.core.kafka import KafkaCluster
-from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.metastore.query_feed import ListQueries
 from treaty.core.registry import Registry
 from treaty.core.sources import RUNNING, Source
 from treaty.spark.runner.data_roots import DataRoot, print_root

@@ -15,8 +15,8 @@ from treaty.core.column_types import lower_name
 from treaty.core.column_types.tokens import print_name
 from treaty.core.kafka import KafkaCluster
 from treaty.core.limits import COMPARE_SECONDS
-from treaty.core.messages.metastore import DescribeSource
-from treaty.core.messages.plans import PlannedSource
+from treaty.core.messages.metastore.plans import PlannedSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.refusals import Invalid
 from treaty.core.registry import Registry
 from treaty.core.sources import QueryPlan, Source

@@ -12,7 +12,7 @@ from treaty.client.exchanges import versions
 from treaty.core.column_types import lower_name
 from treaty.core.column_types.tokens import print_name
 from treaty.core.kafka import KafkaCluster
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.names import Subject
 from treaty.core.registry import Registry, run_exchange
 from treaty.core.sources import CHANGES, EXCHANGES, Incarnation, Source, SourceRead

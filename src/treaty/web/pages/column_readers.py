@@ -11,8 +11,8 @@ from operator import add
 
 from treaty.core.column_types.leaf_paths import ELEMENT, KEY, VALUE, LeafPath, lower_path, parse_path
 from treaty.core.column_types.types import ColumnTypeError
-from treaty.core.messages.metastore import DescribeSource, SourceFound
-from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.metastore.query_feed import ListQueries
+from treaty.core.messages.metastore.sources import DescribeSource, SourceFound
 from treaty.core.refusals import Denied, NotFound, NotOffered, Refusal
 from treaty.core.sources import QUERY, Source
 from treaty.core.state.metastore.keys import key_of_name

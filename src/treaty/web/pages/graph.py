@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from treaty.core.messages.metastore import ListDependents
+from treaty.core.messages.metastore.sources import ListDependents
 from treaty.core.messages.schemas import ReferencedBy, UsesOf
 from treaty.core.messages.versions import GetVersion
 from treaty.core.names import Subject, subject_of

@@ -5,7 +5,7 @@ from typing import Any
 
 from treaty.core.messages.contexts import ListContexts
 from treaty.core.messages.listings import ListSubjects
-from treaty.core.messages.metastore import ListSources, ListTypes
+from treaty.core.messages.metastore.sources import ListSources, ListTypes
 from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import Denied, NotFound, NotOffered
 from treaty.web.pages.latest import ChangePlace, list_latest

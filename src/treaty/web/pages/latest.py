@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from treaty.core.messages.metastore import ListSources
+from treaty.core.messages.metastore.sources import ListSources
 from treaty.core.messages.schemas import GetSchema
 from treaty.core.messages.settings import ListSettings
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from treaty.core import limits
-from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.metastore.query_feed import ListQueries
 from treaty.core.refusals import Denied, Forbidden, NotFound, NotOffered
 from treaty.web.pages.page import PageRequest, WebPage
 from treaty.web.pages.templates import status_link

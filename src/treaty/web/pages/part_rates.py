@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.core.messages.query_feed import FedRunner
+from treaty.core.messages.metastore.query_feed import FedRunner
 from treaty.web.pages.page import PageRequest
 from treaty.web.pages.templates import plural, status_link
 

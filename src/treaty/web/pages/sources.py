@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from treaty.core.column_types.tokens import print_name
-from treaty.core.messages.metastore import (
+from treaty.core.messages.metastore.query_feed import FedQuery, FedRunner, ListQueries
+from treaty.core.messages.metastore.sources import (
     DescribeSource,
     DescribeType,
     ListDependents,
@@ -14,7 +15,6 @@ from treaty.core.messages.metastore import (
     ListTypes,
 )
 from treaty.core.messages.names import SEQUENCE, GetNamedVersion
-from treaty.core.messages.query_feed import FedQuery, FedRunner, ListQueries
 from treaty.core.refusals import Denied, NotFound, NotOffered, Refusal
 from treaty.core.sources import BAD, QUERY, RUNNING, Incarnation, Source, SourcePart
 from treaty.core.state.metastore.keys import key_of_name

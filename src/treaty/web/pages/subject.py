@@ -7,7 +7,7 @@ from typing import Any
 from treaty.core.messages.associations import ListAssociations, OfSubject
 from treaty.core.messages.groups import AdmittedVersion, GetHistory, GetSubject
 from treaty.core.messages.listings import ListVersions
-from treaty.core.messages.metastore import ListSources
+from treaty.core.messages.metastore.sources import ListSources
 from treaty.core.messages.schemas import ReferencedBy, UsesOf
 from treaty.core.messages.settings import Config, GetConfig, GetMode, ListSettings, Scope
 from treaty.core.messages.versions import GetVersion, VersionFound

@@ -6,7 +6,7 @@ from typing import Any
 
 from treaty.core.column_types.tokens import print_name
 from treaty.core.finding import Diagnostic
-from treaty.core.messages.metastore import DescribeSource, SetSourceState
+from treaty.core.messages.metastore.sources import DescribeSource, SetSourceState
 from treaty.core.messages.registration import Register
 from treaty.core.messages.request import Request
 from treaty.core.messages.settings import Config, Scope, SetConfig

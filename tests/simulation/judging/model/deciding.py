@@ -47,25 +47,25 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
-from treaty.core.messages import deleted_topics as t_topics
 from treaty.core.messages import differences as d
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
-from treaty.core.messages import metastore as m
 from treaty.core.messages import names as n
-from treaty.core.messages import plans as w
 from treaty.core.messages import policies as p
-from treaty.core.messages import runners as r
 from treaty.core.messages import schemaver as s
-from treaty.core.messages import scripts
 from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
 from treaty.core.messages.compatibility import Check, CompatibilityResult
 from treaty.core.messages.contexts import DeleteContext, ListContexts, MakeContext
-from treaty.core.messages.kept_files import ListKeptFiles
 from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
+from treaty.core.messages.metastore import deleted_topics as t_topics
+from treaty.core.messages.metastore import plans as w
+from treaty.core.messages.metastore import runners as r
+from treaty.core.messages.metastore import scripts
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.kept_files import ListKeptFiles
+from treaty.core.messages.metastore.query_feed import ListQueries
 from treaty.core.messages.outcomes import CommandOutcome, GetOutcome
-from treaty.core.messages.query_feed import ListQueries
 from treaty.core.messages.registration import Derive, Register, RegisteredVersion
 from treaty.core.messages.request import Request
 from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema, ReferencedBy, UsesOf

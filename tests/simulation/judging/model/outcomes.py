@@ -14,12 +14,12 @@ from tests.simulation.judging.model.seeing import hears_of_private
 from tests.simulation.judging.model.selecting import describe
 from treaty.core import limits
 from treaty.core.messages import associations as t
-from treaty.core.messages import metastore as m
 from treaty.core.messages import schemaver as s
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.plans import PlanOutcome
+from treaty.core.messages.metastore.scripts import ScriptDone
 from treaty.core.messages.outcomes import GetOutcome
-from treaty.core.messages.plans import PlanOutcome
 from treaty.core.messages.registration import RegisteredVersion
-from treaty.core.messages.scripts import ScriptDone
 from treaty.core.messages.versions import DeletedVersions, VersionFound
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound

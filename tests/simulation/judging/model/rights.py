@@ -12,13 +12,13 @@ from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
 from treaty.core.messages import differences as d
 from treaty.core.messages import groups as g
-from treaty.core.messages import metastore as m
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.messages.compatibility import Check
 from treaty.core.messages.contexts import DeleteContext, MakeContext
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.plans import RequestPlan
 from treaty.core.messages.outcomes import GetOutcome
-from treaty.core.messages.plans import RequestPlan
 from treaty.core.messages.registration import Derive, Register
 from treaty.core.messages.request import Request
 from treaty.core.messages.settings import SetConfig, SetMode

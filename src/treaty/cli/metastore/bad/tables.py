@@ -13,7 +13,7 @@ from treaty.cli.terminal.options import Decorator
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection
 from treaty.core.column_types.tokens import print_name
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.sources import Source
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.bad_rows import REPLAY_LOG, RESULTS, name_bad_folder

@@ -117,7 +117,7 @@ def read_settings(texts: Sequence[str]) -> dict[str, str]:
 
 def has_iceberg(registry: "Registry") -> bool:
     """Whether a source of a registry is an Iceberg table."""
-    from treaty.core.messages.metastore import ListSources  # noqa: PLC0415 (--help needs none of it)
+    from treaty.core.messages.metastore.sources import ListSources  # noqa: PLC0415 (--help needs none of it)
 
     after = ""
     while True:

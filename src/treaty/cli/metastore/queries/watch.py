@@ -16,8 +16,8 @@ from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import SubcommandGroup
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection
-from treaty.core.messages.query_feed import FedQuery, FedRunner, ListQueries
-from treaty.core.messages.runners import ReleaseRunner
+from treaty.core.messages.metastore.query_feed import FedQuery, FedRunner, ListQueries
+from treaty.core.messages.metastore.runners import ReleaseRunner
 from treaty.core.registry import run_exchange
 from treaty.core.sources import BAD, QUERY
 from treaty.core.state.metastore.keys import key_of_name

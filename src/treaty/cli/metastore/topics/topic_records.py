@@ -17,7 +17,7 @@ from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection
 from treaty.client.kafka.consumer import ReadRange, TopicRecord, read_records
 from treaty.client.kafka.offsets import StartOffset
-from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.refusals import NotFound, RegistryError
 from treaty.core.sources import Source
 from treaty.metastore.execution.results import diagnostic_bodies

@@ -20,7 +20,7 @@ from treaty.core.handlers.metastore.places.topics import expired_rows, topic_wit
 from treaty.core.handlers.metastore.renames import put_renamed, refuse_unfit_name, swap_sources
 from treaty.core.handlers.metastore.replacement import of_bad_rows, refuse_read_columns
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
-from treaty.core.messages.metastore import (
+from treaty.core.messages.metastore.sources import (
     ChangeSource,
     SetSourceState,
     SourceColumnChange,

@@ -10,7 +10,7 @@ from typing import Any
 from treaty.core import limits
 from treaty.core.access.rights import Access
 from treaty.core.handlers.uses import Effect, GoingRows, Use, users_of
-from treaty.core.messages.metastore import Dependent
+from treaty.core.messages.metastore.sources import Dependent
 from treaty.core.refusals import Reason, SourceUsed, TooLarge
 from treaty.core.state.metastore.tables import SOURCE, TYPE
 from treaty.core.state.state_tables import AnyTable

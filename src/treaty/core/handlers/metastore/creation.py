@@ -21,8 +21,8 @@ from treaty.core.handlers.metastore.replacement import (
     refuse_unlike_source,
 )
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
-from treaty.core.messages.assessments import ChangeAssessment
-from treaty.core.messages.metastore import (
+from treaty.core.messages.metastore.assessments import ChangeAssessment
+from treaty.core.messages.metastore.sources import (
     CreateSource,
     ExpectedSource,
     SourceDefinition,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from treaty.core import limits
 from treaty.core.column_types import ColumnTypeError, SqlType, list_type_names, parse_column_type
 from treaty.core.handlers.metastore.names import refuse_bad_name
-from treaty.core.messages.metastore import SourceDefinition
+from treaty.core.messages.metastore.sources import SourceDefinition
 from treaty.core.refusals import InvalidSource, TooLarge
 from treaty.core.schema import Pairs
 from treaty.core.sources import KINDS, TABLE_KIND, ImportedQuery, QueryPlan, SourceColumn

@@ -24,7 +24,7 @@ from treaty.core.handlers.metastore.places.deleted_topics import due_of, refuse_
 from treaty.core.handlers.metastore.places.topics import expired_rows, refuse_reserved_topic, topic_of, topic_with
 from treaty.core.handlers.metastore.reads import digest_reads
 from treaty.core.handlers.metastore.types import digest_types
-from treaty.core.messages.metastore import DropSource, SourcesDropped
+from treaty.core.messages.metastore.sources import DropSource, SourcesDropped
 from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import DroppedSource, Source

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.command import Command, Decision, PausingWork
-from treaty.core.messages.kept_files import CheckpointName, KeptFiles, KeptNumber, ListKeptFiles
+from treaty.core.messages.metastore.kept_files import CheckpointName, KeptFiles, KeptNumber, ListKeptFiles
 from treaty.core.refusals import TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import Incarnation, Source

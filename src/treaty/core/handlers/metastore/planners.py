@@ -18,8 +18,7 @@ from treaty.core.handlers.metastore.names import source_key
 from treaty.core.handlers.metastore.planning_jobs import describe_waiting
 from treaty.core.handlers.metastore.reads import refuse_without_topic
 from treaty.core.messages.associations import EntryRefusal
-from treaty.core.messages.metastore import CreateSource, ExpectedSource, SourceStored
-from treaty.core.messages.plans import (
+from treaty.core.messages.metastore.plans import (
     FinishPlanningJob,
     ListPlanningJobs,
     PlannedSource,
@@ -30,6 +29,7 @@ from treaty.core.messages.plans import (
     TakePlanningJob,
     WaitingStatement,
 )
+from treaty.core.messages.metastore.sources import CreateSource, ExpectedSource, SourceStored
 from treaty.core.names import subject_of
 from treaty.core.refusals import Forbidden, InvalidSource, NotFound, NotLatest, Refusal
 from treaty.core.schema_engine import SchemaEngine

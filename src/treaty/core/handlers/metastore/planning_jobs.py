@@ -14,8 +14,8 @@ from treaty.core.handlers.metastore.creation import describe_stored, refuse_many
 from treaty.core.handlers.metastore.definitions import refuse_long_statement
 from treaty.core.handlers.metastore.names import refuse_bad_name, refuse_taken_source, source_exists, source_key
 from treaty.core.handlers.metastore.places.topics import expired_rows
-from treaty.core.messages.metastore import ExpectedSource
-from treaty.core.messages.plans import GetPlan, PlanOutcome, RequestPlan, WithdrawPlan
+from treaty.core.messages.metastore.plans import GetPlan, PlanOutcome, RequestPlan, WithdrawPlan
+from treaty.core.messages.metastore.sources import ExpectedSource
 from treaty.core.refusals import InvalidSource, NotFound, SourceExists, TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import PlanningJob, SenderRule

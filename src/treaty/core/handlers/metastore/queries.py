@@ -12,7 +12,8 @@ from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.metastore.closure import describe_seen, describe_step, may_see, walk_closure
 from treaty.core.handlers.metastore.names import expand_text, find_source, find_type, source_key
-from treaty.core.messages.metastore import (
+from treaty.core.messages.metastore.query_feed import AssignedPart, FedQuery, FedRunner, ListQueries, QueryFeed
+from treaty.core.messages.metastore.sources import (
     Dependent,
     Dependents,
     DescribeSource,
@@ -28,7 +29,6 @@ from treaty.core.messages.metastore import (
     TypeFound,
     Types,
 )
-from treaty.core.messages.query_feed import AssignedPart, FedQuery, FedRunner, ListQueries, QueryFeed
 from treaty.core.names import Subject
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import Source, StoredType

@@ -25,7 +25,7 @@ from treaty.core.handlers.metastore.names import (
 )
 from treaty.core.handlers.metastore.places.topics import expired_rows, topic_of, topic_with
 from treaty.core.handlers.metastore.replacement import of_bad_rows
-from treaty.core.messages.metastore import ChangeSource, SourceStored
+from treaty.core.messages.metastore.sources import ChangeSource, SourceStored
 from treaty.core.refusals import InvalidSource, SourceUsed, TooLarge
 from treaty.core.schema import refuse_large_size
 from treaty.core.schema_engine import SchemaEngine

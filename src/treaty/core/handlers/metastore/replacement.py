@@ -8,7 +8,7 @@ from treaty.core.column_types import ColumnTypeError, parse_column_type
 from treaty.core.column_types.leaf_paths import find_lost_leaf, parse_path, print_path
 from treaty.core.handlers.metastore.closure import source_used, walk_closure
 from treaty.core.handlers.metastore.names import source_key
-from treaty.core.messages.assessments import LostColumn
+from treaty.core.messages.metastore.assessments import LostColumn
 from treaty.core.refusals import NotPermitted, SourceExists
 from treaty.core.sources import Source, SourceColumn
 from treaty.core.state.metastore.indexes import SOURCE_BY_READ

@@ -22,7 +22,7 @@ from treaty.core.handlers.metastore.places.sinks import refuse_unfit_place
 from treaty.core.handlers.metastore.places.topics import expired_rows, topic_with
 from treaty.core.handlers.metastore.reads import read_again
 from treaty.core.handlers.metastore.types import refuse_replaced_types, refuse_unfit_columns
-from treaty.core.messages.metastore import CreateSource, SourceDefinition, SourceStored, UndropSource
+from treaty.core.messages.metastore.sources import CreateSource, SourceDefinition, SourceStored, UndropSource
 from treaty.core.refusals import NotLatest, SourceExists, SourceNotFound
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import CASCADE, CHANGES, EXCHANGES, DroppedSource, Source, SourceRead

@@ -10,7 +10,7 @@ from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.metastore.names import find_source, source_key
-from treaty.core.messages.runners import (
+from treaty.core.messages.metastore.runners import (
     AcquireRunner,
     AssignQueries,
     QueriesAssigned,

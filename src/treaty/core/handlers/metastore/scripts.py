@@ -17,10 +17,8 @@ from treaty.core.handlers import queries as schema_queries
 from treaty.core.handlers.metastore import changes, creation, drops, restoration, types
 from treaty.core.handlers.metastore import queries as source_queries
 from treaty.core.handlers.metastore.names import source_key
-from treaty.core.messages import metastore as m
-from treaty.core.messages.names import GetPin
-from treaty.core.messages.schemas import GetSchema, UsesOf
-from treaty.core.messages.scripts import (
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.scripts import (
     PreviewScript,
     RunScript,
     SchemaAssertion,
@@ -29,6 +27,8 @@ from treaty.core.messages.scripts import (
     ScriptMember,
     ScriptPreview,
 )
+from treaty.core.messages.names import GetPin
+from treaty.core.messages.schemas import GetSchema, UsesOf
 from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, InvalidSource, NotFound, NotLatest, Refusal, TooLarge

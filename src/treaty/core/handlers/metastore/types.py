@@ -18,7 +18,7 @@ from treaty.core.handlers.metastore.names import (
     type_not_found,
 )
 from treaty.core.handlers.metastore.places.topics import expired_rows
-from treaty.core.messages.metastore import CreateType, DropType, ExpectedType, TypeDropped, TypeStored
+from treaty.core.messages.metastore.sources import CreateType, DropType, ExpectedType, TypeDropped, TypeStored
 from treaty.core.refusals import InvalidSource, NotLatest, SourceExists, TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import DroppedSource, Source, SourceColumn, StoredType

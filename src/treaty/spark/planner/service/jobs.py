@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
-from treaty.core.messages.plans import (
+from treaty.core.messages.metastore.plans import (
     ListPlanningJobs,
     PlanningJobTaken,
     PlanOutcome,

@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from threading import Event
 
-from treaty.core.messages.query_feed import FedRunner
-from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart, ReleaseRunner
+from treaty.core.messages.metastore.query_feed import FedRunner
+from treaty.core.messages.metastore.runners import AcquireRunner, AssignQueries, QueryPart, ReleaseRunner
 from treaty.core.refusals import Forbidden, NotFound, NotLatest, OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.registry import Registry
 from treaty.core.state.metastore.keys import key_of_name

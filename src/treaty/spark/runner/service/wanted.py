@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from treaty.core.limits import SOURCES_PAGE
-from treaty.core.messages.metastore import ListSources
-from treaty.core.messages.query_feed import AssignedPart, FedQuery, FedRunner, ListQueries
+from treaty.core.messages.metastore.query_feed import AssignedPart, FedQuery, FedRunner, ListQueries
+from treaty.core.messages.metastore.sources import ListSources
 from treaty.core.registry import Registry
 from treaty.core.sources import BAD, QUERY, Source
 from treaty.core.state.metastore.keys import key_of_name

@@ -22,7 +22,7 @@ from tests.simulation.judging.model.metastore.state import key_of, sources
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from treaty.core import limits
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.refusals import InvalidSource, NotPermitted, SourceExists, TooLarge
 from treaty.core.sources import Source, SourceColumn
 

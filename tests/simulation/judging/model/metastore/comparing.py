@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from treaty.core.messages import metastore as m
-from treaty.core.messages import plans as p
-from treaty.core.messages import scripts as t
-from treaty.core.messages.query_feed import QueryFeed
+from treaty.core.messages.metastore import plans as p
+from treaty.core.messages.metastore import scripts as t
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.query_feed import QueryFeed
 
 
 def as_compared(answer: Any) -> Any:

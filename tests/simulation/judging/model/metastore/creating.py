@@ -26,7 +26,7 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rights import Need
 from treaty.core import limits
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.refusals import NotLatest, NotPermitted, SourceExists, TooLarge
 from treaty.core.sources import Incarnation, Source, SourceColumn, SourcePart
 

@@ -19,7 +19,7 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.resources import may_bind, may_path
 from treaty.core import limits
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     Forbidden,

@@ -8,7 +8,7 @@ from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.resources import may_bind
 from tests.simulation.judging.model.rights import Need
 from treaty.core import limits
-from treaty.core.messages import deleted_topics as t
+from treaty.core.messages.metastore import deleted_topics as t
 from treaty.core.refusals import InvalidSource, NotLatest, TooLarge
 from treaty.core.sources import Topic, TopicLease
 

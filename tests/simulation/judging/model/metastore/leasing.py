@@ -9,8 +9,8 @@ from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.resources import may_every_source
 from tests.simulation.judging.model.rights import Need
 from treaty.core import limits
-from treaty.core.messages import kept_files as k
-from treaty.core.messages import runners as r
+from treaty.core.messages.metastore import kept_files as k
+from treaty.core.messages.metastore import runners as r
 from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted, TooLarge
 from treaty.core.sources import Assignment, Runner
 

@@ -16,10 +16,10 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from tests.simulation.judging.model.seeing import PublicPast, decided_on, refuse_hidden
 from treaty.core import limits
-from treaty.core.messages import metastore as m
-from treaty.core.messages import plans as p
 from treaty.core.messages.associations import EntryRefusal
-from treaty.core.messages.deleted_topics import LeaseTopics
+from treaty.core.messages.metastore import plans as p
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.deleted_topics import LeaseTopics
 from treaty.core.refusals import Forbidden, InvalidSource, NotFound, NotLatest, Reason, SourceExists, TooLarge
 from treaty.core.sources import PlanningJob, SenderRule
 

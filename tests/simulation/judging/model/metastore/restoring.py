@@ -15,7 +15,7 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rights import of_create_source, on_source, refuse_unless_allowed
 from treaty.core import limits
-from treaty.core.messages import metastore as m
+from treaty.core.messages.metastore import sources as m
 from treaty.core.refusals import NotLatest, NotPermitted, SourceExists, SourceNotFound, TooLarge
 from treaty.core.sources import DroppedSource, Source
 

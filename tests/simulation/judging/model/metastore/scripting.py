@@ -13,9 +13,9 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.seeing import decided_on, seen_after
 from treaty.core import limits
-from treaty.core.messages import metastore as m
 from treaty.core.messages import names as n
-from treaty.core.messages import scripts as t
+from treaty.core.messages.metastore import scripts as t
+from treaty.core.messages.metastore import sources as m
 from treaty.core.messages.schemas import GetSchema, UsesOf
 from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of

@@ -25,8 +25,8 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.resources import may, may_bind, may_path, may_source
 from treaty.core import limits
-from treaty.core.messages import metastore as m
-from treaty.core.messages import query_feed as f
+from treaty.core.messages.metastore import query_feed as f
+from treaty.core.messages.metastore import sources as m
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden, InvalidSource, TypeNotFound
 from treaty.core.sources import Source, StoredType

@@ -8,8 +8,8 @@ from treaty.core.command import Command
 from treaty.core.handlers.metastore.checkpoints.followers import describe_followers, follow_exchange
 from treaty.core.handlers.metastore.checkpoints.incarnations import compare_queries, list_ways, replaced_query
 from treaty.core.handlers.metastore.replacement import describe_column_changes, list_lost_columns
-from treaty.core.messages.assessments import ChangeAssessment
-from treaty.core.messages.metastore import CreateSource
+from treaty.core.messages.metastore.assessments import ChangeAssessment
+from treaty.core.messages.metastore.sources import CreateSource
 from treaty.core.refusals import Refusal
 from treaty.core.sources import CASCADE, Source, SourcePart
 from treaty.core.state.metastore.keys import SourceKey

@@ -12,8 +12,8 @@ from treaty.core.handlers.metastore.checkpoints.table_columns import list_type_c
 from treaty.core.handlers.metastore.closure import source_used
 from treaty.core.handlers.metastore.names import source_key
 from treaty.core.handlers.metastore.reads import digest_reads
-from treaty.core.messages.assessments import ChangeKind
-from treaty.core.messages.metastore import CreateSource
+from treaty.core.messages.metastore.assessments import ChangeKind
+from treaty.core.messages.metastore.sources import CreateSource
 from treaty.core.refusals import InvalidSource, NotPermitted, SourceUsed
 from treaty.core.sources import (
     BACKFILL,

@@ -9,7 +9,7 @@ from treaty.core.handlers.metastore.checkpoints.table_columns import print_bare_
 from treaty.core.handlers.metastore.names import find_source, refuse_other_kind
 from treaty.core.handlers.metastore.places.topics import expired_rows
 from treaty.core.handlers.metastore.replacement import refuse_cycle
-from treaty.core.messages.metastore import CreateSource, SourceDefinition, SourceStored
+from treaty.core.messages.metastore.sources import CreateSource, SourceDefinition, SourceStored
 from treaty.core.refusals import InvalidSource, NotPermitted, TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import OnceQuery, Source, SourceColumn

@@ -19,7 +19,7 @@ from treaty.core.handlers.metastore.places.topics import expired_rows
 from treaty.core.handlers.metastore.reads import read_again
 from treaty.core.handlers.metastore.replacement import refuse_cycle, refuse_read_columns
 from treaty.core.handlers.metastore.types import refuse_unfit_columns
-from treaty.core.messages.metastore import ChangeSource, SourceStored
+from treaty.core.messages.metastore.sources import ChangeSource, SourceStored
 from treaty.core.refusals import InvalidSource, NotPermitted
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import BACKFILL, CASCADE, RESET, DroppedSource, FormerDefinition, Incarnation, Source

@@ -7,7 +7,7 @@ from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.access.rights import TopicPart
 from treaty.core.command import Command, Decision
-from treaty.core.messages.deleted_topics import (
+from treaty.core.messages.metastore.deleted_topics import (
     DeletedTopic,
     DeletedTopics,
     HeldLease,

@@ -10,7 +10,7 @@ from treaty.core.command import Command, Decision
 from treaty.core.handlers.metastore.names import find_source, source_key
 from treaty.core.handlers.metastore.places.sinks import find_writer
 from treaty.core.handlers.metastore.places.topics import FILES, KAFKA, refuse_reserved_topic
-from treaty.core.messages.metastore import GetDestination, SourceFound
+from treaty.core.messages.metastore.sources import GetDestination, SourceFound
 from treaty.core.refusals import InvalidSource
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.view import View

@@ -4,7 +4,7 @@ import hashlib
 from typing import Literal
 
 from treaty.core.limits import SOURCES_PAGE
-from treaty.core.messages.assessments import ChangeAssessment
+from treaty.core.messages.metastore.assessments import ChangeAssessment
 from treaty.core.messages.registration import Register
 from treaty.core.messages.request import Request
 from treaty.core.schema import Pairs

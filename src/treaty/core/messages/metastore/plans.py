@@ -5,7 +5,7 @@ from typing import Literal
 
 from treaty.core.limits import PLANNING_SECONDS
 from treaty.core.messages.associations import EntryRefusal
-from treaty.core.messages.metastore import CreateSource, ExpectedSource, SourceStored
+from treaty.core.messages.metastore.sources import CreateSource, ExpectedSource, SourceStored
 from treaty.core.messages.request import Request
 from treaty.core.schema import Pairs
 from treaty.core.sources import QueryPlan, SourceColumn

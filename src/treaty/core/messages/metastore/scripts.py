@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from treaty.core.messages.metastore import (
+from treaty.core.messages.metastore.sources import (
     ChangeSource,
     CreateSource,
     CreateType,
