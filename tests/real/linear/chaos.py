@@ -24,6 +24,8 @@ SERVERS = 3
 CLIENTS = 6
 TURNS = 60
 """Operations before another subject comes into use, so that no history grows too long to check."""
+PARTS = 400
+"""Sources whose parts have leases; they come into use again after the last. Leases stay, and a registry has 1,000 of them at most."""
 FROZEN, HARMED, RESTED = 0.4, 0.4, 0.7
 """How often a server is frozen before another one is killed, how often something happens to the log, and how often there is rest."""
 PROGRESS, LONGEST_REST = 30, 20.0
@@ -143,7 +145,8 @@ class Chaos:
     def _ask(self, number: int, registry: Connection, chance: random.Random) -> None:
         process = number
         while not self.done.is_set():
-            subject = f"{chance.choices('smr', (6, 2, 2))[0]}{self.used // TURNS + chance.randrange(3)}"
+            kind, place = chance.choices("smr", (6, 2, 2))[0], self.used // TURNS + chance.randrange(3)
+            subject = f"{kind}{place % PARTS if kind == 'r' else place}"
             self.used += 1
             one = chosen(registry, subject, chance, self.ids)
             process = self.recorder.ask(process, one.name, subject, one.argument, one.call)
@@ -155,7 +158,9 @@ class Chaos:
             registry = Connection(HttpRegistry(ClientSettings((server.base,))))
             with contextlib.closing(registry):
                 last = self.used // TURNS + 3
-                for subject, kind in ((f"{kind}{place}", kind) for kind in FINAL for place in range(last)):
+                lasts = {**dict.fromkeys(FINAL, last), "r": min(last, PARTS)}
+                for kind, place in ((kind, place) for kind, end in lasts.items() for place in range(end)):
+                    subject = f"{kind}{place}"
                     for name, argument in FINAL[kind]:
                         one = asked(registry, subject, name, argument, self.ids)
                         self.recorder.ask(-1 - number, name, subject, argument, one.call)
