@@ -107,7 +107,7 @@ SHARES = {
     "nodes/test_state_hand::test_a_head_that_the_log_does_not_know_is_dropped_and_said": 3,
     "nodes/test_state_start::test_a_fold_in_which_a_bit_was_changed_with_its_checksum_makes_nobody_wrong": 4,
     "nodes/test_state_start::test_a_fold_that_is_not_whole_is_left_aside_and_replaced": 3,
-    "owner/test_owner::test_the_laws_hold": 8,
+    "owner/test_owner::test_the_laws_hold": 4,
     "pages/test_hostile_pages::test_a_hostile_schema_is_shown_and_does_nothing": 4,
     "pages/test_snippets::test_a_program_of_a_schema_page_runs": 2,
     "planted/test_planted_bugs::test_a_planted_bug_is_found": 60,
