@@ -86,7 +86,7 @@ def test_it_is_for_reading_alone(http: TestClient) -> None:
 def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Names of query members that are asked for."""
     found: set[str] = set()
-    get, all_ = Query.get, Query.all
+    get, all_ = Query.get, Query.get_all
 
     def spying_get(self: Query, *names: str) -> str | None:
         found.update(names)
@@ -97,7 +97,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
         return all_(self, name)
 
     monkeypatch.setattr(Query, "get", spying_get)
-    monkeypatch.setattr(Query, "all", spying_all)
+    monkeypatch.setattr(Query, "get_all", spying_all)
     return found
 
 

@@ -22,7 +22,7 @@ from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 from treaty.wire.confluent import http_requests, http_responses
 from treaty.wire.confluent.drafts import DraftBody, draft_of, register_body, register_of
 from treaty.wire.confluent.errors import PINNED, TABLE, ErrorMapping, error_body, error_of, status_of
-from treaty.wire.confluent.headers import V1, negotiate, readable
+from treaty.wire.confluent.headers import V1, is_readable, negotiate
 from treaty.wire.confluent.http_requests import encode_request
 from treaty.wire.confluent.settings import ConfigBody, scope_of, scope_text, set_config_body, set_config_of
 from treaty.wire.confluent.versions import (
@@ -180,9 +180,9 @@ def test_negotiation(accept: str, media: str | None) -> None:
 
 
 def test_which_bodies_are_read() -> None:
-    assert readable("")
-    assert readable("application/JSON; charset=utf-8")
-    assert not readable("text/xml")
+    assert is_readable("")
+    assert is_readable("application/JSON; charset=utf-8")
+    assert not is_readable("text/xml")
 
 
 # --------------------------------------------------------------------------------------------------------- errors

@@ -238,7 +238,7 @@ def test_a_segment_sorts_the_rows_of_a_large_entry_once(monkeypatch: pytest.Monk
     assert [*layered.find(VERSION_BY_SCHEMA, entry)] == [*bench.tables.find(VERSION_BY_SCHEMA, entry)]
     read: list[int] = []
     monkeypatch.setattr(segment.Segment, "key", _counted(segment.Segment.key, read))
-    monkeypatch.setattr(segment.Segment, "_claiming", _counted(segment.Segment._claiming, read))
+    monkeypatch.setattr(segment.Segment, "_list_claiming", _counted(segment.Segment._list_claiming, read))
     assert next(layered.find(VERSION_BY_SCHEMA, entry)) == (".", "u0000", 2, 0)
     assert [*layered.find(VERSION_BY_SCHEMA, entry, (".", "u0123"))] == [(".", "u0123", 125, 0)]
     assert [*layered.find(VERSION_BY_SCHEMA, entry, (".", "base"))] == []

@@ -80,7 +80,7 @@ def test_a_derived_schema_holds_the_frame_and_is_derived_once(
     again = check_columns(registry, subject, columns, derive(format_))
     assert (again.schema_id, again.registers) == (plan.schema_id, False)
     assert versions(registry, subject) == 1
-    assert not [check for one in plan.fit.walked() for check in one.checks if check.name in LOSSES]
+    assert not [check for one in plan.fit.walk() for check in one.checks if check.name in LOSSES]
     assert EncodePlan.from_json(plan.to_json()) == plan
     assert plan.explain()
     if format_ != "JSON":  # numbers of JSON are wider
@@ -251,7 +251,7 @@ def test_losses_are_asked_for_by_path_and_only_where_there_are_any(registry: Con
 
     def checks(*lossy: str) -> set[tuple[str, str]]:
         plan = make_encode_plan(registry, "lossy-value", columns, EncodeOptions(lossy=lossy))
-        return {(one.path, check.name) for one in plan.fit.walked() for check in one.checks}
+        return {(one.path, check.name) for one in plan.fit.walk() for check in one.checks}
 
     assert checks() == {("/lines/[]/price", "overflow"), ("/lines/[]/price", "exact")}
     assert checks("/lines/[]/price") == {("/lines/[]/price", "overflow")}

@@ -350,7 +350,7 @@ def test_rows_of_different_keys_may_come_in_any_order(
         for overlay in overlays:
             overlay.put([decode_row(row)])
     built = LayeredTables(small=0)
-    built.stand_on(open_built(tables[2].built()), place(2))
+    built.stand_on(open_built(tables[2].build_segment()), place(2))
     check(universe, (*tables, built, *overlays), plain)
 
 

@@ -141,8 +141,8 @@ def test_a_batch_begins_with_the_last_plan_of_its_topic(
     store = PlanStore(None, LakeTable("plans"), "w", plans, set())  # type: ignore[arg-type]  # nothing is stored here
     mine = sorted(key for key in keys if key[0] == topic)
     before = [key for key in mine if key[1] < batch or key[1:] == (batch, FIRST)]
-    assert store.first(batch, topic) == (plans[before[-1]] if before else None)
-    assert store.own(batch, part, topic) == plans.get(asked)
+    assert store.find_first(batch, topic) == (plans[before[-1]] if before else None)
+    assert store.find_own(batch, part, topic) == plans.get(asked)
 
 
 def test_a_batch_that_may_be_written_begins_with_the_plan_that_it_had() -> None:

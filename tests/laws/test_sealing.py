@@ -170,7 +170,7 @@ def test_a_node_without_the_key_reads_what_is_sealed_and_writes_none(tmp_path: P
     for other in (NO_KEYS, vault(tmp_path, 1)):
         bench = Sealed(other, held.tables)
         bench.position, bench.clock = held.position, 10
-        assert other.missing(bench.tables) == (vault(tmp_path, 0).keys[0].id,)
+        assert other.list_missing(bench.tables) == (vault(tmp_path, 0).keys[0].id,)
         told = bench.do(GetVersion(S, 1))
         assert told.metadata is not None
         assert told.metadata.get("owner") == "ada"
@@ -197,7 +197,7 @@ def test_rotation_writes_with_the_first_key_and_reads_with_all(tmp_path: Path) -
     assert bench.do(GetVersion(S, 2)).metadata == later
     assert len(list(bench.tables.keys(ENCRYPTION_KEY))) == 2
     assert not bench.do(Register(S, toy("a", "b?", metadata=later))).created
-    assert vault(tmp_path, 1).missing(bench.tables), "the old key is still in use"
+    assert vault(tmp_path, 1).list_missing(bench.tables), "the old key is still in use"
 
 
 def test_tables_that_hold_sealed_rows_have_one_digest_whoever_reads_them(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_a_segment_has_every_row_as_it_was_written(hand: Any) -> None:
         read = decode_row(row)
         number = segment.number(row.table, read.key)
         if number is not None:
-            assert segment.encoded(row.table, number) == row
+            assert segment.read_encoded(row.table, number) == row
             assert repr(segment.row(row.table, number)) == repr(read)
 
 
@@ -153,7 +153,7 @@ def test_tables_on_a_segment_give_back_what_was_written(
             assert tables.share(row.table, decode_row(row).key) == row.digest
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(building, "SAMPLES", 1)
-            tables.stand_on(open_built(tables.built()), place(2))
+            tables.stand_on(open_built(tables.build_segment()), place(2))
     assert as_root(tables.roots) == as_root(roots_of(rows.values()))
 
 

@@ -52,7 +52,7 @@ def test_a_segment_made_from_an_older_one_has_what_came_since(
         for number, rows in enumerate((below, over, later), 1):
             for tables in (plain, layered):
                 tables.apply(rows, place(number))
-            built = layered.built()
+            built = layered.build_segment()
             assert built.roots == roots_of(row for row in plain.rows() if row not in built.raw_rows)
             assert built.rows + len(built.raw_rows) == plain.size
             layered.stand_on(open_built(built), place(number))
@@ -71,7 +71,7 @@ def test_schemas_of_a_context_are_counted_where_blocks_of_an_older_segment_are_c
     for turn in (1, 2):
         gone = rows[2 * turn : 2 * turn + 2]
         layered.apply([EncodedRow(row.table, row.key, None) for row in gone], place(1 + turn))
-        layered.stand_on(open_built(layered.built()), place(1 + turn))
+        layered.stand_on(open_built(layered.build_segment()), place(1 + turn))
         assert layered.count(SCHEMA, (".",)) == len([*layered.keys(SCHEMA)]) == 20 - 2 * turn
 
 
@@ -151,7 +151,7 @@ def test_long_orders_are_walked_alike_from_anywhere(monkeypatch: pytest.MonkeyPa
         for name in chance.sample(names, 60):
             assert layered.count(VERSION, ("live", ".", name)) == plain.count(VERSION, ("live", ".", name))
         monkeypatch.setattr(build, "SAMPLES", 1)
-        layered.stand_on(open_built(layered.built()), place(5))
+        layered.stand_on(open_built(layered.build_segment()), place(5))
     assert layered.roots == plain.roots
 
 

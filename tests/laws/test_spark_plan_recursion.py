@@ -10,7 +10,7 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.formats.avro.model import AvroPrimitive, AvroRecord, AvroSchema, AvroUnion, Field, NamedType
 from treaty.formats.avro.model import AvroReference as Use
-from treaty.plan.avro.bounds import circular, find_bounded
+from treaty.plan.avro.bounds import find_bounded, find_circular
 from treaty.plan.avro.columns import columns
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.decode_plans import make_plan
@@ -61,7 +61,7 @@ def test_the_records_of_a_ring_are_found_and_no_others() -> None:
         f"L{place}": AvroRecord(f"L{place}", (Field("next", AvroUnion((AvroPrimitive("null"), Use(f"L{after}")))),))
         for place, after in to.items()
     }
-    assert circular(AvroSchema(Use("L0"), names)) == {"L5000", "L5001", "L5002", "L6000"}
+    assert find_circular(AvroSchema(Use("L0"), names)) == {"L5000", "L5001", "L5002", "L6000"}
 
 
 def test_units_are_compared_in_a_choice_of_numbers_that_the_depth_leaves(registry: Connection) -> None:

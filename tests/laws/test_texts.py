@@ -117,7 +117,7 @@ def test_tables_give_back_the_texts_of_the_log(
         holds(plain, live(so_far))
         holds(layered, live(so_far))
         assert digests.roots == plain.roots
-        layered.stand_on(open_built(layered.built()), place)
+        layered.stand_on(open_built(layered.build_segment()), place)
         holds(layered, live(so_far))
 
 

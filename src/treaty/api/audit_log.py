@@ -131,7 +131,7 @@ class AuditFile:
             return bool(self.rest)
 
     def _write(self) -> None:
-        if self.path is not None and self._rotated():
+        if self.path is not None and self._is_rotated():
             self._reopen()
         while self.rest:
             size = os.write(self.descriptor, self.rest)
@@ -140,7 +140,7 @@ class AuditFile:
             self.written += self.resting
             self.resting = 0
 
-    def _rotated(self) -> bool:
+    def _is_rotated(self) -> bool:
         assert self.path is not None
         try:
             file_at_path = self.path.stat()
@@ -181,7 +181,7 @@ class AuditLog:
             **_object(about),
             **alias,
         }
-        before = await self._before(about)
+        before = await self._read_value_before(about)
         try:
             reply = await ask(request, call)
         except RegistryError as failure:
@@ -192,7 +192,7 @@ class AuditLog:
             raise
         changed = not (isinstance(reply.answer, RegisteredVersion) and not reply.answer.created)
         outcome = {"outcome": "done" if changed else "unchanged", "sequence": reply.token.sequence}
-        self._put(members | outcome | {"before": before, "after": _after(reply.answer)})
+        self._put(members | outcome | {"before": before, "after": _describe_answer(reply.answer)})
         return reply
 
     def _put(self, members: Mapping[str, object]) -> None:
@@ -218,7 +218,7 @@ class AuditLog:
                     return request, {}
         return with_subject(request, target), {"alias": str(named)}
 
-    async def _before(self, request: Request[Any]) -> object:
+    async def _read_value_before(self, request: Request[Any]) -> object:
         """Return the current value, as this worker knows it; None without a value, or if it is unknown."""
         query_before = OPERATIONS[type(request)].query_before
         if query_before is None:
@@ -230,7 +230,7 @@ class AuditLog:
             return None if isinstance(none, NotFound) else "unknown"
         if isinstance(answer, VersionFound) and answer.subject != str(getattr(request, "subject", "")):
             return None  # an unqualified name that another context has
-        return _after(answer)
+        return _describe_answer(answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,11 +332,11 @@ def _level(config: Config) -> str | None:
     return config.level if config.exact_level is None else in_words(config.exact_level)
 
 
-def _after(answer: object) -> object:
+def _describe_answer(answer: object) -> object:
     """Return a value for the line, with its digest: the guid of a version, a digest of a config; associations in full."""
     match answer:
         case RegisteredVersion(version=version):
-            return _after(version)
+            return _describe_answer(version)
         case VersionFound(number=number, schema_id=schema_id, guid=guid, deleted=deleted):
             return {"version": number, "id": schema_id, "guid": guid, "deleted": deleted}
         case DeletedVersions(numbers=numbers):
@@ -349,7 +349,7 @@ def _after(answer: object) -> object:
             return [{"kind": tie.kind, "subject": tie.subject, "lifecycle": tie.lifecycle} for tie in tied]
         case t.AssociationResults(results=results):
             return [
-                _after(result.done) if result.refused is None else {"refused": result.refused.reason.rule}
+                _describe_answer(result.done) if result.refused is None else {"refused": result.refused.reason.rule}
                 for result in results
             ]
         case _:

@@ -130,7 +130,7 @@ async def serve(
     works = (
         _beat(application, table, listening, stopping),
         _end(server, stopping, is_worker=bool(listening.parent)),
-        _cut(server, table),
+        _close_slow_connections(server, table),
         _renew(listening, config.ssl),
     )
     tasks = [asyncio.create_task(work) for work in works]
@@ -177,7 +177,7 @@ async def _renew(listening: ListenerSettings, context: ssl.SSLContext | None) ->
         certificate.refresh()
 
 
-async def _cut(server: uvicorn.Server, table: ConnectionTable) -> None:
+async def _close_slow_connections(server: uvicorn.Server, table: ConnectionTable) -> None:
     """Close connections whose peers take too long to ask or have left, and cut off those that leave answers unread."""
     reported = 0, 0, 0
     while True:

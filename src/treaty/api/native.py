@@ -28,7 +28,7 @@ from treaty.core.refusals import Invalid
 from treaty.node.large_work import run_by_size
 from treaty.wire.confluent import errors
 from treaty.wire.confluent.errors import INCOMPATIBLE
-from treaty.wire.confluent.headers import ALWAYS, POSITION, negotiate, readable
+from treaty.wire.confluent.headers import ALWAYS, POSITION, is_readable, negotiate
 from treaty.wire.differences import PATH as DIFF_PATH
 from treaty.wire.differences import CompareBody, ComparedBody, compare_request, compared_body, side_of
 from treaty.wire.native import MEDIA, PATH, answer_bytes, request_from
@@ -176,7 +176,7 @@ def make_native_dialect(incompatible: int = INCOMPATIBLE) -> HttpDialect[NativeE
 
 def _read_request(head: RequestHead) -> NativeExchange:
     http = head.http
-    if not readable(http.headers.get("content-type", "")) and announced_bytes(http):
+    if not is_readable(http.headers.get("content-type", "")) and announced_bytes(http):
         raise HttpError(415)
     if negotiate(", ".join(http.headers.getlist("accept"))) is None:
         raise HttpError(406, NOT_ACCEPTABLE)

@@ -32,7 +32,9 @@ class TlsFiles:
             try:
                 context.load_verify_locations(self.client_ca)
             except (OSError, ssl.SSLError) as reason:
-                raise TlsError(f"{self.client_ca}: {_why(reason)}; give a file with certificates in PEM") from None
+                raise TlsError(
+                    f"{self.client_ca}: {_describe_error(reason)}; give a file with certificates in PEM"
+                ) from None
             context.verify_mode = ssl.CERT_OPTIONAL if self.optional else ssl.CERT_REQUIRED
         return context
 
@@ -45,7 +47,9 @@ class TlsFiles:
             context.load_cert_chain(self.certificate, self.key, password=_no_password)
         except (OSError, ssl.SSLError, ValueError) as reason:
             files = self.certificate if self.key is None else f"{self.certificate} and {self.key}"
-            message = f"{files}: {_why(reason)}; give a certificate and its key in PEM, the key without a password"
+            message = (
+                f"{files}: {_describe_error(reason)}; give a certificate and its key in PEM, the key without a password"
+            )
             raise TlsError(message) from None
 
     def stamp(self) -> tuple[int, ...]:
@@ -89,5 +93,5 @@ def _no_password() -> str:
     raise ValueError("the key is protected by a password")
 
 
-def _why(reason: Exception) -> str:
+def _describe_error(reason: Exception) -> str:
     return getattr(reason, "strerror", None) or getattr(reason, "reason", None) or str(reason) or "it can't be read"

@@ -29,7 +29,7 @@ def shape_records(plan: DecodePlan, record: pa.StructArray, kind: pa.DataType) -
     marker = pa.nulls(len(record), pa.string())
     for kind_of_record in plan.types.kinds:
         marker = pc.if_else(record.field(kind_of_record.column).is_valid(), kind_of_record.name, marker)
-    parts = [marker, *(_wide if plan.types.shape == "wide" else _structs)(plan.types, record, kind)]
+    parts = [marker, *(_wide_columns if plan.types.shape == "wide" else _structs)(plan.types, record, kind)]
     fields = [kind.field(place) for place in range(kind.num_fields)]
     return pa.StructArray.from_arrays(parts, fields=fields, mask=record.is_null())
 
@@ -39,7 +39,7 @@ def _structs(types: RecordTypes, record: pa.StructArray, kind: pa.DataType) -> I
     return (record.field(one.column) for one in types.kinds)
 
 
-def _wide(types: RecordTypes, record: pa.StructArray, kind: pa.DataType) -> Iterator[pa.Array]:
+def _wide_columns(types: RecordTypes, record: pa.StructArray, kind: pa.DataType) -> Iterator[pa.Array]:
     for place, wide_column in enumerate(widen_columns(types.kinds, types.marker)):
         parts = []
         for column, field in wide_column.sources:

@@ -134,11 +134,11 @@ class TopicReconciler:
         for desired, lacks in work.changes:
             if not await self.leases.keep(self.registry, cluster):
                 return None
-            left += not await self._try(cluster, desired.topic, partial(self._change, admin, desired, lacks))
+            left += not await self._try_change(cluster, desired.topic, partial(self._change, admin, desired, lacks))
         for topic in held.deleting:
             if not await self.leases.keep(self.registry, cluster):
                 return None
-            if await self._try(cluster, topic, partial(self._delete, admin, cluster, topic)):
+            if await self._try_change(cluster, topic, partial(self._delete, admin, cluster, topic)):
                 gone.append(topic)
             else:
                 left += 1
@@ -146,7 +146,7 @@ class TopicReconciler:
         await self.leases.note(self.registry, cluster, tuple(gone), release=not left)
         return left
 
-    async def _try(self, cluster: str, topic: str, change: Callable[[], None]) -> bool:
+    async def _try_change(self, cluster: str, topic: str, change: Callable[[], None]) -> bool:
         """Carry out a change on a thread; return whether the cluster took it."""
         try:
             await asyncio.to_thread(change)

@@ -304,13 +304,15 @@ def format_banner(serving: ServeSettings, listener: socket.socket) -> str:
 def _serve_alone(serving: ServeSettings, listener: socket.socket) -> int:
     listening = serving.listen_on(listener)
 
-    def ready() -> None:
+    def print_banner() -> None:
         click.echo(format_banner(serving, listener), err=True)
 
     protection, manner, state = serving.security.protection, serving.manner, serving.state
     terms = serving.log_options
     return _run_server(
-        serve(serving.url, listening, ready=ready, protection=protection, manner=manner, state=state, terms=terms)
+        serve(
+            serving.url, listening, ready=print_banner, protection=protection, manner=manner, state=state, terms=terms
+        )
     )
 
 
@@ -358,13 +360,13 @@ def _serve_with_workers(serving: ServeSettings, listener: socket.socket) -> int:
 def _run_server(work: Coroutine[Any, Any, int]) -> int:
     """Run the server until it ends; errors that an operator can fix are printed without a traceback."""
 
-    async def stoppable() -> int:
+    async def run_until_stopped() -> int:
         with announce_stop():
             return await work
 
     with asyncio.Runner(loop_factory=new_loop) as runner:
         try:
-            return runner.run(stoppable())
+            return runner.run(run_until_stopped())
         except HOPELESS_ERRORS as reason:
             click.echo(f"Error: {reason}", err=True)
             return HOPELESS

@@ -80,9 +80,9 @@ class HttpPeerTransport:
                     raise await _read_refusal(address, response, chunks)
                 await read_lines(address, chunks, heard)
         except _NOT_SENT as error:
-            raise PeerUnreachableError(f"{address} can't be reached: {_why(error)}", left=False) from None
+            raise PeerUnreachableError(f"{address} can't be reached: {_describe_error(error)}", left=False) from None
         except _LOST as error:
-            raise PeerUnreachableError(f"{address} did not answer: {_why(error)}", left=True) from None
+            raise PeerUnreachableError(f"{address} did not answer: {_describe_error(error)}", left=True) from None
 
     def _headers(self, address: str, request_id: str) -> list[tuple[str, str]]:
         parts = urlsplit(address)
@@ -137,7 +137,7 @@ async def _read_refusal(
     return PeerUnreachableError(_explain_status(address, response.status, body.decode("utf-8", "replace")), left=left)
 
 
-def _why(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 

@@ -99,14 +99,14 @@ def tls_of(
     try:
         context = ssl.create_default_context(cafile=None if ca is None else str(ca))
     except (OSError, ssl.SSLError) as error:
-        raise ValueError(f"{ca}: {_why(error)}; give a file with certificates in PEM") from None
+        raise ValueError(f"{ca}: {_describe_error(error)}; give a file with certificates in PEM") from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if certificate is not None:
         try:
             context.load_cert_chain(certificate, key, password if password is not None else _no_password)
         except (OSError, ssl.SSLError, ValueError) as error:
             files = certificate if key is None else f"{certificate} and {key}"
-            raise ValueError(f"{files}: {_why(error)}; give a certificate and its key in PEM") from None
+            raise ValueError(f"{files}: {_describe_error(error)}; give a certificate and its key in PEM") from None
     return context
 
 
@@ -114,7 +114,7 @@ def _no_password() -> str:
     raise ValueError("the key is protected by a password, and none was given")
 
 
-def _why(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return getattr(error, "strerror", None) or getattr(error, "reason", None) or str(error) or "it can't be read"
 
 

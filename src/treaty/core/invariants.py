@@ -45,11 +45,11 @@ SHOWN = frozenset({"live", "soft"})
 def find_violations(tables: Tables) -> Iterator[InvariantViolation]:
     """Yield a violation for each row that breaks an invariant or cannot be read."""
     for (name, key), why in tables.quarantine.items():
-        yield unreadable(name, key, why)
+        yield make_unreadable_violation(name, key, why)
     yield from check_rows(tables, lambda table: sorted(tables.keys(table), key=str))
 
 
-def unreadable(table: str, key: Key, why: str) -> InvariantViolation:
+def make_unreadable_violation(table: str, key: Key, why: str) -> InvariantViolation:
     """Return the violation of an unreadable row."""
     return InvariantViolation("UNREADABLE", table, key, why)
 
@@ -65,27 +65,27 @@ def check_rows(view: View, keys_of: Callable[[t.AnyTable], Iterable[Key]]) -> It
 
 
 def _version(view: View, key: t.VersionKey, value: Version) -> Iterator[InvariantViolation]:
-    def wrong(rule: str, message: str) -> InvariantViolation:
+    def make_violation(rule: str, message: str) -> InvariantViolation:
         return InvariantViolation(rule, t.VERSION.name, key, message)
 
     subject = Subject(key.context, key.subject)
     yield from _generation(view, t.VERSION, key, subject, key.generation)
     if view.get(t.SCHEMA, t.SchemaKey(key.context, value.schema_id)) is None and value.state != "purged":
-        yield wrong("SCHEMA_MISSING", f"schema {value.schema_id} is not in context {key.context}")
+        yield make_violation("SCHEMA_MISSING", f"schema {value.schema_id} is not in context {key.context}")
     if value.content and view.get(t.CONTENT, t.ContentKey(value.content)) is None:
-        yield wrong("CONTENT_MISSING", f"the bytes {value.content} are not there")
-    if _highest(view, t.ordinals_key(subject, key.generation)) < key.ordinal:
-        yield wrong("COUNTER_BEHIND", "the counter of ordinals is behind it")
-    if _highest(view, t.types_key(subject, key.generation, value.format, value.type_name)) < value.type_version:
-        yield wrong("COUNTER_BEHIND", "the counter of its format and type is behind it")
+        yield make_violation("CONTENT_MISSING", f"the bytes {value.content} are not there")
+    if _find_highest(view, t.ordinals_key(subject, key.generation)) < key.ordinal:
+        yield make_violation("COUNTER_BEHIND", "the counter of ordinals is behind it")
+    if _find_highest(view, t.types_key(subject, key.generation, value.format, value.type_name)) < value.type_version:
+        yield make_violation("COUNTER_BEHIND", "the counter of its format and type is behind it")
     if value.state not in {*SHOWN, "hidden", "purged"}:
-        yield wrong("STATE_UNKNOWN", f"state {value.state!r}")
+        yield make_violation("STATE_UNKNOWN", f"state {value.state!r}")
     if value.state in SHOWN:
         place: Key = (*subject, value.number)
         end: Key = (*place, key.generation, key.ordinal)
         walks = (view.walk(t.VERSION_BY_NUMBER, (state, *place), (state, *end)) for state in SHOWN)
         if any(any(walk) for walk in walks):
-            yield wrong("NUMBER_TWICE", f"another version has the number {value.number}")
+            yield make_violation("NUMBER_TWICE", f"another version has the number {value.number}")
 
 
 def _generation(
@@ -101,28 +101,28 @@ def _generation(
 
 
 def _schema(view: View, key: t.SchemaKey, value: Schema) -> Iterator[InvariantViolation]:
-    def wrong(rule: str, message: str) -> InvariantViolation:
+    def make_violation(rule: str, message: str) -> InvariantViolation:
         return InvariantViolation(rule, t.SCHEMA.name, key, message)
 
     counter = view.get(t.COUNTER, t.ids_key(key.context))
     highest, reserved = (-1, ()) if counter is None else (counter.highest, counter.reserved)
     if highest < key.id and not any(low <= key.id <= high for low, high in reserved):
-        yield wrong("COUNTER_BEHIND", "the counter of ids is behind it")
+        yield make_violation("COUNTER_BEHIND", "the counter of ids is behind it")
     if key.context != DEFAULT_CONTEXT and view.get(t.CONTEXT, t.ContextKey(key.context)) is None:
-        yield wrong("CONTEXT_MISSING", f"context {key.context} has no row")
+        yield make_violation("CONTEXT_MISSING", f"context {key.context} has no row")
     if not is_used(view, key):
-        yield wrong("SCHEMA_UNUSED", "no version has it")
+        yield make_violation("SCHEMA_UNUSED", "no version has it")
     sent = tuple(Reference(reference.name, reference.subject, reference.version) for reference in value.references)
     expected = guid(value.text, sent, value.metadata, value.rules, imports=value.imports)
     opaque = guid(value.text, sent, value.metadata, value.rules, value.format, imports=value.imports)
     if value.guid not in {expected, opaque} and (
         value.metadata is None or not value.metadata.sealed
     ):  # a guid covers plain values
-        yield wrong("GUID_WRONG", f"its content has the guid {expected}, not {value.guid}")
+        yield make_violation("GUID_WRONG", f"its content has the guid {expected}, not {value.guid}")
     for reference in value.references:
         target = Subject(key.context, "").sibling(reference.subject)
         if view.get(t.SCHEMA, t.SchemaKey(target.context, reference.schema_id)) is None:
-            yield wrong(
+            yield make_violation(
                 "REFERENCE_DANGLING",
                 f"{reference.name}: {target} version {reference.version} (id {reference.schema_id})",
             )
@@ -145,20 +145,20 @@ def _name(view: View, key: t.NameKey, value: Name) -> Iterator[InvariantViolatio
 
 
 def _encoding(view: View, key: t.EncodingKey, value: Encoding) -> Iterator[InvariantViolation]:
-    def wrong(rule: str, message: str) -> InvariantViolation:
+    def make_violation(rule: str, message: str) -> InvariantViolation:
         return InvariantViolation(rule, t.ENCODING.name, key, message)
 
     subject = Subject(key.context, key.subject)
     yield from _generation(view, t.ENCODING, key, subject, value.generation)
     version = view.get(t.VERSION, t.VersionKey(*subject, value.generation, value.ordinal))
     if version is None:
-        yield wrong("VERSION_MISSING", f"there is no version with the ordinal {value.ordinal}")
+        yield make_violation("VERSION_MISSING", f"there is no version with the ordinal {value.ordinal}")
     elif version.schema_id != value.schema_id:
-        yield wrong("ENCODING_WRONG", f"it has schema {value.schema_id}, its version {version.schema_id}")
+        yield make_violation("ENCODING_WRONG", f"it has schema {value.schema_id}, its version {version.schema_id}")
     if value.codec and view.get(t.CODEC, t.CodecKey(*subject, value.codec)) is None:
-        yield wrong("CODEC_MISSING", f"its subject has no codec {value.codec!r}")
-    if _highest(view, t.encodings_key(subject)) < key.encoding:
-        yield wrong("COUNTER_BEHIND", "the counter of encodings is behind it")
+        yield make_violation("CODEC_MISSING", f"its subject has no codec {value.codec!r}")
+    if _find_highest(view, t.encodings_key(subject)) < key.encoding:
+        yield make_violation("COUNTER_BEHIND", "the counter of encodings is behind it")
 
 
 def _codec(view: View, key: t.CodecKey, _value: Codec) -> Iterator[InvariantViolation]:
@@ -193,22 +193,22 @@ def _outcome(view: View, key: t.OutcomeKey, value: Outcome) -> Iterator[Invarian
 
 
 def _association(view: View, key: association_table.AssociationKey, value: Association) -> Iterator[InvariantViolation]:
-    def wrong(rule: str, message: str) -> InvariantViolation:
+    def make_violation(rule: str, message: str) -> InvariantViolation:
         return InvariantViolation(rule, association_table.ASSOCIATION.name, key, message)
 
     if (key.kind, key.subject) != (value.kind, value.subject):
-        yield wrong("ASSOCIATION_KEY", f"its value is about the {value.kind} and subject {value.subject}")
+        yield make_violation("ASSOCIATION_KEY", f"its value is about the {value.kind} and subject {value.subject}")
     if value.frozen and value.lifecycle != "STRONG":
-        yield wrong("ASSOCIATION_FROZEN", "it is frozen and not strong")
+        yield make_violation("ASSOCIATION_FROZEN", "it is frozen and not strong")
     subject = subject_of(value.subject)
     versions = (view.get(t.VERSION, key) for key in view.find(t.VERSION_BY_SUBJECT, subject))
     if not any(version is not None and version.state == "live" for version in versions):
-        yield wrong("ASSOCIATION_DANGLING", f"subject {value.subject} has no live version")
+        yield make_violation("ASSOCIATION_DANGLING", f"subject {value.subject} has no live version")
     if value.lifecycle == "STRONG" and len([*view.find(association_table.ASSOCIATION_BY_SUBJECT, subject)]) > 1:
-        yield wrong("ASSOCIATION_SHARED", f"it is strong, and subject {value.subject} has others")
+        yield make_violation("ASSOCIATION_SHARED", f"it is strong, and subject {value.subject} has others")
     for other in view.find(association_table.ASSOCIATION_BY_NAME, (value.namespace, value.resource)):
         if other < key and (other.resource != key.resource or other.kind == key.kind):
-            yield wrong("ASSOCIATION_TWICE", f"{value.resource} in {value.namespace} has {list(other)} too")
+            yield make_violation("ASSOCIATION_TWICE", f"{value.resource} in {value.namespace} has {list(other)} too")
 
 
 def _config(_view: View, key: t.ScopeKey, value: ConfigValue) -> Iterator[InvariantViolation]:
@@ -234,7 +234,7 @@ def _moved_here(view: View) -> bool:
     return view.get(t.LOG_ORIGIN, t.LogOriginKey("origin")) is not None
 
 
-def _highest(view: View, key: t.CounterKey) -> int:
+def _find_highest(view: View, key: t.CounterKey) -> int:
     value = view.get(t.COUNTER, key)
     return -1 if value is None else value.highest
 
@@ -245,28 +245,30 @@ def _highest(view: View, key: t.CounterKey) -> int:
 def _source(view: View, key: SourceKey, value: Source) -> Iterator[InvariantViolation]:
     """Yield a violation for each read, pin, type or origin of a source that is missing."""
 
-    def wrong(rule: str, message: str) -> InvariantViolation:
+    def make_violation(rule: str, message: str) -> InvariantViolation:
         return InvariantViolation(rule, SOURCE.name, key, message)
 
     if key_of_name(value.name) != key.name:
-        yield wrong("SOURCE_KEY", f"its name is {value.name}")
+        yield make_violation("SOURCE_KEY", f"its name is {value.name}")
     for read in reads_of(value):
         source = view.get(SOURCE, source_key(read.source))
         if source is None:
-            yield wrong("READ_MISSING", f"it reads {read.source}, which is not there")
+            yield make_violation("READ_MISSING", f"it reads {read.source}, which is not there")
         elif source.generation != read.generation:
-            yield wrong(
+            yield make_violation(
                 "READ_GENERATION",
                 f"it reads generation {read.generation} of {source.name}, which is {source.generation}",
             )
     for pin in pins_of(value):
         if not is_kept(view, pin):
-            yield wrong("PIN_MISSING", f"it pins schema {pin.schema_id} of subject {pin.subject}, which is not there")
+            yield make_violation(
+                "PIN_MISSING", f"it pins schema {pin.schema_id} of subject {pin.subject}, which is not there"
+            )
     for name in value.types:
         if view.get(TYPE, TypeKey(name)) is None:
-            yield wrong("TYPE_MISSING", f"its columns use the type {name}, which is not there")
+            yield make_violation("TYPE_MISSING", f"its columns use the type {name}, which is not there")
     if value.origin and view.get(SOURCE, SourceKey(value.origin)) is None:
-        yield wrong("ORIGIN_MISSING", f"it has the bad rows of {value.origin}, which is not there")
+        yield make_violation("ORIGIN_MISSING", f"it has the bad rows of {value.origin}, which is not there")
 
 
 def _type(view: View, key: TypeKey, value: StoredType) -> Iterator[InvariantViolation]:
@@ -291,16 +293,18 @@ def _topic(view: View, key: TopicKey, value: Topic) -> Iterator[InvariantViolati
 def _assignment(view: View, key: AssignmentKey, value: Assignment) -> Iterator[InvariantViolation]:
     """Yield a violation where the part or the runner of an assignment is missing, or its epoch is one that the runner never had."""
 
-    def wrong(rule: str, message: str) -> InvariantViolation:
+    def make_violation(rule: str, message: str) -> InvariantViolation:
         return InvariantViolation(rule, ASSIGNMENT.name, key, message)
 
     if not any(view.find(SOURCE_BY_PART, (key.part, key.generation))):
-        yield wrong("PART_MISSING", f"no source of generation {key.generation} has the part {key.part}")
+        yield make_violation("PART_MISSING", f"no source of generation {key.generation} has the part {key.part}")
     runner = view.get(RUNNER, RunnerKey(value.runner))
     if runner is None:
-        yield wrong("RUNNER_MISSING", f"runner {value.runner} has no lease")
+        yield make_violation("RUNNER_MISSING", f"runner {value.runner} has no lease")
     elif runner.epoch < value.epoch:
-        yield wrong("RUNNER_EPOCH", f"it is of epoch {value.epoch}, and runner {value.runner} of epoch {runner.epoch}")
+        yield make_violation(
+            "RUNNER_EPOCH", f"it is of epoch {value.epoch}, and runner {value.runner} of epoch {runner.epoch}"
+        )
 
 
 CHECKS: tuple[tuple[t.AnyTable, Callable[[View, Any, Any], Iterator[InvariantViolation]]], ...] = (

@@ -106,7 +106,7 @@ def _too_old(view: View, sequence: int) -> Iterator[OutcomeKey]:
 
 def _members(answer: Any, request: object) -> tuple[str, Pairs]:
     if not isinstance(answer, RegisteredVersion):
-        return _kind_of(answer, request), (("answer", dumps(encode(_change_versions(answer, _bare)))),)
+        return _kind_of(answer, request), (("answer", dumps(encode(_change_versions(answer, _strip_text)))),)
     version = answer.version
     facts = {
         "subject": version.subject,
@@ -218,7 +218,7 @@ def _is_younger(view: View, home: SubjectValue, outcome: Outcome) -> bool:
     return home.generation > outcome.sequence and view.get(LOG_ORIGIN, LogOriginKey("origin")) is None
 
 
-def _bare(version: VersionFound) -> VersionFound:
+def _strip_text(version: VersionFound) -> VersionFound:
     """Return the stored form of a version: its names, without text."""
     return VersionFound(
         version.subject, version.number, version.ordinal, version.schema_id, version.guid, format="", text="", deleted=version.deleted,

@@ -134,7 +134,8 @@ def list_harmless(
     if form.harmless is None:
         return []
     paths = {
-        side: {path for one in harmful if one.reader == side for path in _around(one.path)} for side in ("new", "old")
+        side: {path for one in harmful if one.reader == side for path in _list_enclosing(one.path)}
+        for side in ("new", "old")
     }
     return [
         _explain_harmless(difference)
@@ -143,7 +144,7 @@ def list_harmless(
     ]
 
 
-def _around(path: str) -> Iterator[str]:
+def _list_enclosing(path: str) -> Iterator[str]:
     """Return a path, and those of all that hold it but the whole text."""
     pointer = as_pointer(path)
     while pointer:

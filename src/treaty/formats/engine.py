@@ -165,22 +165,22 @@ class FormatEngine:
         try:
             match question:
                 case ParseSchema():
-                    return self._parsed(question)
+                    return self._parse_schema(question)
                 case CompareSchemas():
-                    return self._compared(question)
+                    return self._compare_schemas(question)
                 case DescribeDifferences():
-                    return self._differing(question)
+                    return self._describe_differences(question)
                 case FindEntries():
                     raise AssertionError("a search is asked of the index")
                 case InspectSchema():
-                    return self._inspected(question)
+                    return self._inspect_schema(question)
                 case DescribeValidators():
-                    return self._described(question)
+                    return self._describe_validators(question)
                 case FindTags():
                     spend(count_characters(question.meaning) >> 3)
                     return TagsFound(list_tags(*self.model(question.meaning, strict=False)))
                 case NameVersion():
-                    return self._named(question)
+                    return self._name_version(question)
                 case ValidateValue(schema, value, depth):
                     from treaty.formats.jsonschema.data.draft4 import validate_text  # noqa: PLC0415 (the validator costs a start that needs none)
 
@@ -192,7 +192,7 @@ class FormatEngine:
         except InvalidSchemaError as error:
             return InvalidText(error.faults)
 
-    def _parsed(self, question: ParseSchema) -> ParsedSchema:
+    def _parse_schema(self, question: ParseSchema) -> ParsedSchema:
         form, model = self.model(question.meaning, strict=question.strict)
         spend(count_characters(question.meaning) >> 4)
         printed = form.show(model, question.normalize)
@@ -200,12 +200,12 @@ class FormatEngine:
         texts = (printed.canonical, resolved, printed.type_name, printed.fields, printed.type_names)
         return ParsedSchema(*texts, finding_form=form.finding_form)
 
-    def _compared(self, question: CompareSchemas) -> ComparisonResult:
+    def _compare_schemas(self, question: CompareSchemas) -> ComparisonResult:
         form, reader = self.model(question.reader, strict=False)
         _, writer = self.model(question.writer, strict=False)
         return ComparisonResult(shorten_findings(form.compare(reader, writer, question.policy)))
 
-    def _differing(self, question: DescribeDifferences) -> DifferencesDescribed:
+    def _describe_differences(self, question: DescribeDifferences) -> DifferencesDescribed:
         old, new = question.old, question.new
         texts = lay_out(old.text), lay_out(new.text)
         spend((count_characters(old) + count_characters(new)) >> 2)
@@ -220,13 +220,13 @@ class FormatEngine:
         placed = place_differences(form, shortened, *texts, question.sent)
         return DifferencesDescribed(*texts, tuple(placed), len(differences) - len(shortened), count_by_level(compared))
 
-    def _inspected(self, question: InspectSchema) -> InspectionResult:
+    def _inspect_schema(self, question: InspectSchema) -> InspectionResult:
         """Run the validators, in their order; a text of a format without a plug-in has no elements and no lints."""
         form, model = None, None
         if self.formats.find(question.meaning.format) is not None:
             form, model = self.model(question.meaning, strict=False)
-        new = self._validated(question.meaning, question.metadata, 0)
-        versions = tuple(self._validated(one.meaning, one.metadata, one.number) for one in question.versions)
+        new = self._make_validated(question.meaning, question.metadata, 0)
+        versions = tuple(self._make_validated(one.meaning, one.metadata, one.number) for one in question.versions)
         faults: list[Diagnostic] = []
         for text in question.validators:
             spend(count_characters(question.meaning) >> 3)
@@ -237,7 +237,7 @@ class FormatEngine:
                 faults += run_validator(self.validators, text, new, versions)
         return InspectionResult(tuple(map(shorten_fault, faults[:FAULTS])))
 
-    def _validated(self, schema: ResolvedSchema, metadata: Pairs, number: int) -> ValidatedSchema:
+    def _make_validated(self, schema: ResolvedSchema, metadata: Pairs, number: int) -> ValidatedSchema:
         def elements() -> tuple[SchemaElement, ...]:
             if self.formats.find(schema.format) is None:
                 return ()
@@ -250,11 +250,11 @@ class FormatEngine:
 
         return ValidatedSchema(schema.format, schema.text, MappingProxyType(dict(metadata)), number, elements)
 
-    def _described(self, question: DescribeValidators) -> ValidatorsDescribed:
+    def _describe_validators(self, question: DescribeValidators) -> ValidatorsDescribed:
         lints = self.formats.validators()
         return describe_validators(self.validators, lints, question.validators)
 
-    def _named(self, question: NameVersion) -> VersionNames | InvalidText:
+    def _name_version(self, question: NameVersion) -> VersionNames | InvalidText:
         meaning = question.meaning
         spend(len(question.schemes) * count_characters(meaning) >> 2)
         facts = VersionToName(question.sent, meaning.text, meaning.format, question.subject, question.type_name)

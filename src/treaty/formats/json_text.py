@@ -125,7 +125,7 @@ def _number(read: Callable[[str], Number]) -> Callable[[str], Number]:
     return number
 
 
-def _exact(text: str) -> Decimal:
+def _read_decimal(text: str) -> Decimal:
     power = text.lower().partition("e")[2]
     if len(power) > 6 or (power and abs(int(power)) > NUMBER_EXPONENT):
         message = f"the number {text[:40]} has an exponent beyond the limit NUMBER_EXPONENT of {NUMBER_EXPONENT}"
@@ -134,7 +134,7 @@ def _exact(text: str) -> Decimal:
 
 
 _DECODER = JSONDecoder(parse_int=_number(int), parse_float=_number(float), parse_constant=_constant)
-_EXACT = JSONDecoder(parse_int=_number(int), parse_float=_number(_exact), parse_constant=_constant)
+_EXACT = JSONDecoder(parse_int=_number(int), parse_float=_number(_read_decimal), parse_constant=_constant)
 
 
 def text_error(rule: str, message: str, expected: str = "") -> InvalidSchemaError:

@@ -37,7 +37,7 @@ class PluginTable(Generic[T]):
             self._loaded[name] = self._load(self.places[name])
         return self._loaded.get(name)
 
-    def loaded(self, name: str) -> T | None:
+    def get_loaded(self, name: str) -> T | None:
         """The plug-in called `name` if it was imported before, or None."""
         return self._loaded.get(name)
 

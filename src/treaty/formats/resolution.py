@@ -31,7 +31,7 @@ class _ReferenceResolver:
         needed = self.form.references(text)
         missing = [one for one in needed if one.name not in self.given]
         if missing:
-            raise InvalidSchemaError(tuple(self._missing(one, chain) for one in missing))
+            raise InvalidSchemaError(tuple(self._make_missing_fault(one, chain) for one in missing))
         bindings = tuple(ResolvedReference(one.name, one.name, 1, self._follow(one, chain)) for one in needed)
         return ResolvedSchema(self.form.name, text, bindings)
 
@@ -54,7 +54,7 @@ class _ReferenceResolver:
             self.known[name] = self.resolve(self.given[name], way)
         return self.known[name]
 
-    def _missing(self, reference: ReferenceName, chain: tuple[str, ...]) -> Diagnostic:
+    def _make_missing_fault(self, reference: ReferenceName, chain: tuple[str, ...]) -> Diagnostic:
         where = f" (needed by {chain[-1]!r})" if chain else ""
         names = ", ".join(sorted(self.given)[:10]) or "none"
         message = f"the name {reference.name!r} leads nowhere{where}"

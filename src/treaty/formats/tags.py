@@ -52,15 +52,15 @@ def edit_tags(
     edits = [(one, True) for one in add] + [(one, False) for one in remove]
     for tagged, _ in edits:
         _check(tagged)
-    entities = _find_entities(form.tagging.entities(model), {(one.kind, _plain(one.path)) for one, _ in edits})
+    entities = _find_entities(form.tagging.entities(model), {(one.kind, _strip_dot(one.path)) for one, _ in edits})
     tags: dict[Hashable, tuple[str, ...]] = {}
     for tagged, adding in edits:
-        target = entities.get((tagged.kind, _plain(tagged.path)))
+        target = entities.get((tagged.kind, _strip_dot(tagged.path)))
         if target is None or target.stuck:
             if lenient:
                 continue
             raise (
-                _missing(form, model, tagged)
+                _make_missing_error(form, model, tagged)
                 if target is None
                 else _fault("TAG_ENTITY_STUCK", tagged.path, target.stuck)
             )
@@ -86,7 +86,7 @@ def _find_entities(
     return {**called, **by_path}
 
 
-def _plain(path: str) -> str:
+def _strip_dot(path: str) -> str:
     return path.removeprefix(".")
 
 
@@ -102,11 +102,11 @@ def _check(tagged: TaggedPath) -> None:
             raise _fault("TAG_NAME", tagged.path, f"{name[:100]!r} is no name of a tag")
 
 
-def _missing(form: Format[Any], model: Any, tagged: TaggedPath) -> InvalidSchemaError:
+def _make_missing_error(form: Format[Any], model: Any, tagged: TaggedPath) -> InvalidSchemaError:
     assert form.tagging is not None
     entities = [each for each in islice(form.tagging.entities(model), SEEN) if not each.stuck]
     paths = list(dict.fromkeys(each.path for each in entities if each.kind == tagged.kind))
-    path = _plain(tagged.path)[:1_000]
+    path = _strip_dot(tagged.path)[:1_000]
     paths.sort(key=lambda each: _count_shared(path, each), reverse=True)
     short = [each for each in paths[:COMPARED] if len(each) <= LONGEST] if len(path) <= LONGEST else []
     near = difflib.get_close_matches(path, short, NEAR, 0.4) or paths[:NEAR]

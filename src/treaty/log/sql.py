@@ -74,7 +74,7 @@ class TableRootWriter:
         gone = [table for table in before if table not in roots]
         return TableRootChanges(put, gone, others_go=not is_own)
 
-    def wrote(self, append: Append) -> None:
+    def note_append(self, append: Append) -> None:
         """Remember what is in the store now."""
         if not _repeats_root(append):
             self._digest, self._roots = append.digest, append.roots

@@ -33,7 +33,7 @@ A = TypeVar("A")
 P = ParamSpec("P")
 
 
-def _blocking(exchange: Callable[P, Exchange[A]]) -> Callable[Concatenate["Metastore", P], A]:
+def _make_method(exchange: Callable[P, Exchange[A]]) -> Callable[Concatenate["Metastore", P], A]:
     """Make a method that runs the exchange and returns its value."""
 
     @wraps(exchange)
@@ -121,30 +121,30 @@ class Metastore:
         """Carry out one statement. Raises `Invalid` for a text with none or several, of which none is carried out."""
         return self.run(_refuse_several(sql, variables or {}), dry_run=dry_run, variables=variables)[0]
 
-    create_stream = _blocking(calls.create_stream)
-    create_table = _blocking(calls.create_table)
-    create_type = _blocking(calls.create_type)
-    add_columns = _blocking(calls.add_columns)
-    rename = _blocking(calls.rename)
-    set_properties = _blocking(calls.set_properties)
-    set_comment = _blocking(calls.set_comment)
-    protect = _blocking(calls.protect)
-    refresh_schema = _blocking(calls.refresh_schema)
-    drop = _blocking(calls.drop)
-    undrop = _blocking(calls.undrop)
-    drop_type = _blocking(calls.drop_type)
-    pause = _blocking(calls.pause)
-    resume = _blocking(calls.resume)
-    rollback = _blocking(calls.rollback)
-    reset_checkpoint = _blocking(calls.reset_checkpoint)
-    refresh = _blocking(calls.refresh)
-    describe = _blocking(calls.describe)
-    describe_type = _blocking(calls.describe_type)
-    sources = _blocking(calls.sources)
-    queries = _blocking(calls.queries)
-    types = _blocking(calls.types)
-    dependencies = _blocking(calls.dependencies)
-    read_table = _blocking(tables.read_table)
+    create_stream = _make_method(calls.create_stream)
+    create_table = _make_method(calls.create_table)
+    create_type = _make_method(calls.create_type)
+    add_columns = _make_method(calls.add_columns)
+    rename = _make_method(calls.rename)
+    set_properties = _make_method(calls.set_properties)
+    set_comment = _make_method(calls.set_comment)
+    protect = _make_method(calls.protect)
+    refresh_schema = _make_method(calls.refresh_schema)
+    drop = _make_method(calls.drop)
+    undrop = _make_method(calls.undrop)
+    drop_type = _make_method(calls.drop_type)
+    pause = _make_method(calls.pause)
+    resume = _make_method(calls.resume)
+    rollback = _make_method(calls.rollback)
+    reset_checkpoint = _make_method(calls.reset_checkpoint)
+    refresh = _make_method(calls.refresh)
+    describe = _make_method(calls.describe)
+    describe_type = _make_method(calls.describe_type)
+    sources = _make_method(calls.sources)
+    queries = _make_method(calls.queries)
+    types = _make_method(calls.types)
+    dependencies = _make_method(calls.dependencies)
+    read_table = _make_method(tables.read_table)
 
 
 class AsyncMetastore:

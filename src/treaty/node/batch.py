@@ -147,7 +147,7 @@ async def answer_from_outcome(
         return False
     result = None if command.is_large else _decide_one(follower.tables, command, decide)
     if command.is_large:
-        async with follower.paused():
+        async with follower.pause():
             if command.is_over or not follower.tables.has(OUTCOME, command.command.outcome_key):
                 return command.is_over
             prepared = await run_large(partial(prepare, command, follower.tables, decide))

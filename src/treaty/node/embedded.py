@@ -78,10 +78,10 @@ class AsyncEmbeddedRegistry:
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer a request."""
-        node = self._node or await self._first()
+        node = self._node or await self._start_once()
         return await node.ask(request, call)
 
-    async def _first(self) -> Node:
+    async def _start_once(self) -> Node:
         async with self._starting:
             if self._closed:
                 raise Unavailable("this registry is closed")

@@ -133,7 +133,7 @@ class MetadataCipher:
             return value
         return _change(value, self._decrypt_text)  # type: ignore[return-value]  # members change, and not the class
 
-    def missing(self, view: View) -> tuple[str, ...]:
+    def list_missing(self, view: View) -> tuple[str, ...]:
         """Return ids of keys that encrypted values in this log and that this node lacks."""
         own_keys = {key.id for key in self.keys}
         return tuple(sorted(used.key for used in view.keys(ENCRYPTION_KEY) if used.key not in own_keys))
@@ -146,7 +146,7 @@ class MetadataCipher:
             return text
 
         _change(value, note)
-        used = self.missing(view)
+        used = self.list_missing(view)
         if sensitive_names and used:
             raise NotPermitted.of(
                 "METADATA_KEY_MISSING",

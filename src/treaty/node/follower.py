@@ -113,7 +113,7 @@ class Follower:
         return self.begun + 1
 
     @asynccontextmanager
-    async def paused(self) -> AsyncIterator[None]:
+    async def pause(self) -> AsyncIterator[None]:
         """Freeze the tables for the block. New rows wait for at most one such block."""
         async with self._pausing, self._reading:
             yield
@@ -266,9 +266,9 @@ class Follower:
             many = len(delta.rows) >= MANY
             is_large = any(len(row.value or "") > LOOP_BYTES for row in delta.rows)
             if many:
-                put = await asyncio.to_thread(self._ready, delta)
+                put = await asyncio.to_thread(self._stage, delta)
             else:
-                put = await self._environment.run_large(partial(self._ready, delta)) if is_large else self._ready(delta)
+                put = await self._environment.run_large(partial(self._stage, delta)) if is_large else self._stage(delta)
             if put is None:
                 return False
             self._counts.reloads += 1
@@ -295,7 +295,7 @@ class Follower:
             self._drop()
         return is_applied
 
-    def _ready(self, delta: LogDelta) -> Callable[[], None] | None:
+    def _stage(self, delta: LogDelta) -> Callable[[], None] | None:
         """Prepare a load, on any thread; None if its rows do not match the state root of its tip."""
         if as_root(roots_of(delta.rows)) != delta.tip.root:
             return None

@@ -154,7 +154,7 @@ class CommandForwarder:
                 command.fail(fault)
                 return
             match reply:
-                case DecidedReply() | RefusedReply() if await self._answered(command, reply):
+                case DecidedReply() | RefusedReply() if await self._answer_from(command, reply):
                     return
                 case FailedReply(message):
                     command.fail(RuntimeError(f"{address}: {message}"))
@@ -235,7 +235,7 @@ class CommandForwarder:
             return False
         return leader is not None and leader.address != address
 
-    async def _answered(self, command: QueuedCommand, reply: DecidedReply | RefusedReply) -> bool:
+    async def _answer_from(self, command: QueuedCommand, reply: DecidedReply | RefusedReply) -> bool:
         """Answer with the reply of a node, once the tables show its position; return False if the reply decides nothing."""
         if isinstance(reply, RefusedReply):
             if isinstance(reply.error, OutcomeUnknown):
@@ -285,20 +285,20 @@ class CommandForwarder:
     async def _pass_barrier(self, address: str, batcher: PeerBatcher) -> None:
         barriers, number, reloads = self._queue.barriers, self._follower.begin(), self._counts.reloads
 
-        def over() -> bool:
+        def is_over() -> bool:
             return self._counts.reloads != reloads or not barriers.waits(number)
 
-        with barriers.asking():
+        with barriers.defer_appends():
             reply = await self._barrier_passed(address, batcher, number)
             if isinstance(reply, DecidedReply):
                 token = reply.reply.token
-                if await self._wait_until_shown(token, over) and self._is_remembered(token):
+                if await self._wait_until_shown(token, is_over) and self._is_remembered(token):
                     self._follower.finish(number)
-                    barriers.accepted(number)
+                    barriers.note_accepted(number)
                     return
             elif reply is not None:
                 self._rests[address] = asyncio.get_running_loop().time() + REST_SECONDS
-            barriers.lost(number)
+            barriers.note_lost(number)
 
     def _is_remembered(self, token: PositionToken) -> bool:
         """Return whether a position is in the history of the tables."""
@@ -308,13 +308,13 @@ class CommandForwarder:
     async def _barrier_passed(self, address: str, batcher: PeerBatcher, number: int) -> ForwardReply | None:
         """Send one request to a node; return None without an answer."""
 
-        def over() -> bool:
+        def is_over() -> bool:
             return not self._queue.barriers.waits(number)
 
         command = Command(ReadBarrier(), f"barrier {number}", 0)
         forwarded = ForwardedCommand(command, BARRIER_SECONDS, 0, place=self._follower.position.token)
-        outgoing = await batcher.add(address, forwarded, BARRIER_SECONDS, lambda: not over())
-        self._out[outgoing] = over, address
+        outgoing = await batcher.add(address, forwarded, BARRIER_SECONDS, lambda: not is_over())
+        self._out[outgoing] = is_over, address
         self._watch()
         try:
             return await outgoing.reply

@@ -75,7 +75,7 @@ class LongQueries:
             async with self._turn:
                 if key not in self._kept:
                     await self._rest()
-                async with self._follower.paused():
+                async with self._follower.pause():
                     reply = self._share(key) or await self._make(key, command, session)
         finally:
             self._waiting[key] -= 1

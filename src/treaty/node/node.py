@@ -163,7 +163,7 @@ class Node:
         self.counts.taken += 1
         begun = self._environment.now()
         try:
-            if not self._known(forwarded.place):
+            if not self._has_reached(forwarded.place):
                 await self._in_time(self._same_log(forwarded.place), CallOptions(timeout=forwarded.seconds))
             left = forwarded.seconds - (self._environment.now() - begun)
             if isinstance(forwarded.command.request, ReadBarrier):
@@ -292,7 +292,7 @@ class Node:
                 result = self._decide(self._tables, command, session)
             token = self.follower.position.token
         except LargeTextError:
-            async with self.follower.paused():
+            async with self.follower.pause():
                 work = partial(self._decide, self._tables, command, answered_engine(session))
                 result, token = await self._environment.run_large(work), self.follower.position.token
         return Reply(result.answer, token) if isinstance(result, Decision) else result
@@ -301,7 +301,7 @@ class Node:
 
     async def _reach(self, token: PositionToken) -> None:
         """Wait until the tables show the position of a token; refuse tokens of other logs or histories."""
-        if self._known(token):
+        if self._has_reached(token):
             return
         await self.follower.catch_up()
         if not self._shows(token):
@@ -325,7 +325,7 @@ class Node:
                 message = f"the token says sequence {token.sequence}, the log ends at {position.sequence}"
                 raise Unavailable(message) from None
 
-    def _known(self, token: PositionToken) -> bool:
+    def _has_reached(self, token: PositionToken) -> bool:
         """Return whether the tables are at or after the position of a token; if not, a look may help."""
         try:
             return token.sequence == 0 or (bool(self.follower.done) and self._shows(token))  # a first look proves it
@@ -364,7 +364,7 @@ class Node:
         position, follower = self.follower.position, self.follower
         looked = -1.0 if follower.caught_up_at is None else round(self._environment.now() - follower.caught_up_at, 3)
         written = None if self._state_files is None else self._state_files.written
-        rows = [f"{table} {list(key)}: {why}" for (table, key), why in _some(self._tables.quarantine)]
+        rows = [f"{table} {list(key)}: {why}" for (table, key), why in _list_shown(self._tables.quarantine)]
         return Status(
             log=self._log.url,
             kind=self._log.url.partition(":")[0],
@@ -384,12 +384,12 @@ class Node:
             quarantined=len(self._tables.quarantine),
             quarantine=tuple(rows),
             foreign_records=self._log.foreign_records,
-            sealed_with=self._cipher.missing(self._tables),
+            sealed_with=self._cipher.list_missing(self._tables),
             state_file_age=None if written is None else round(max(0, self._environment.wall() - written) / 1000, 1),
             kept=StoredCounts.of(self._tables),
             counts=self.counts,
         )
 
 
-def _some(quarantine: Any) -> list[Any]:
+def _list_shown(quarantine: Any) -> list[Any]:
     return list(quarantine.items())[:QUARANTINE_SHOWN]

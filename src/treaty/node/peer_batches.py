@@ -183,14 +183,14 @@ class PeerBatcher:
         body = encode_batch([outgoing.data for outgoing in batch])
         timeout, request_id = max(outgoing.timeout for outgoing in batch), batch[0].forwarded.request_id
 
-        def heard(line: bytes) -> None:
+        def take_line(line: bytes) -> None:
             for place, reply in decode_replies(line):
                 if 0 <= place < len(batch):
                     _open(batch[place], address, reply)
             if queue.waiting:
                 self._plan(address, queue, soon=True)
 
-        await self._transport.send(address, body, heard, timeout=timeout, request_id=request_id)
+        await self._transport.send(address, body, take_line, timeout=timeout, request_id=request_id)
 
     async def close(self) -> None:
         """Stop sending; commands in flight may still be executed."""

@@ -101,11 +101,11 @@ def answer_questions(connection: Connection) -> None:
                 with use_watcher(connection.send):
                     reply: tuple[Answer | None, Exception | None] = _parser(tuple(sys.path)).answer(question), None
             except Exception as error:  # noqa: BLE001 - whatever a format raises belongs to who asked
-                reply = None, _portable(error)
+                reply = None, _make_portable(error)
             connection.send(reply)
 
 
-def _portable(error: Exception) -> Exception:
+def _make_portable(error: Exception) -> Exception:
     """Return an error that can be pickled: a built-in one, or its message."""
     return error if type(error).__module__ == "builtins" else RuntimeError(f"{type(error).__name__}: {error}")
 

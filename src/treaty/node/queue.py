@@ -92,7 +92,7 @@ class ReadBarriers:
                 del self._waiting[key]  # nobody needs an append for it any more
 
     @contextmanager
-    def asking(self) -> Iterator[None]:
+    def defer_appends(self) -> Iterator[None]:
         """While the block runs another node is asked, so this one writes no empty commit."""
         self._asking = True
         try:
@@ -107,12 +107,12 @@ class ReadBarriers:
 
     # ---------------------------------------------------------------------------------------------------- results
 
-    def accepted(self, number: int) -> None:
+    def note_accepted(self, number: int) -> None:
         """Note that the append of that number is in the log, and the tables show it."""
-        for waiting in self._until(number):
+        for waiting in self._pop_until(number):
             waiting.passed.set_result(None)
 
-    def lost(self, number: int, *, conflict: bool = False) -> None:
+    def note_lost(self, number: int, *, conflict: bool = False) -> None:
         """Note that the append of that number was in conflict (`conflict`), or its result is unknown."""
         most_tries = 0
         for waiting in [read for read in self._waiting.values() if read.number <= number]:
@@ -128,11 +128,11 @@ class ReadBarriers:
                 )
         if most_tries and self._rest is None:
             pause = min(FIRST_REST * 2.0 ** (most_tries - 1), LONGEST_REST)
-            self._rest = asyncio.get_running_loop().call_later(pause, self._rested)
+            self._rest = asyncio.get_running_loop().call_later(pause, self._end_rest)
 
     def fail(self, error: Exception) -> None:
         """Fail all reads: nothing can be appended now."""
-        for waiting in self._until(None):
+        for waiting in self._pop_until(None):
             waiting.passed.set_exception(error)
 
     def send_away(self, address: str) -> None:
@@ -146,11 +146,11 @@ class ReadBarriers:
             self._rest.cancel()
         self.fail(Unavailable("this node is stopping"))
 
-    def _rested(self) -> None:
+    def _end_rest(self) -> None:
         self._rest = None
         self._wake()
 
-    def _until(self, number: int | None) -> list[_Waiting]:
+    def _pop_until(self, number: int | None) -> list[_Waiting]:
         if not self._waiting:
             return []
         keys = [key for key, waiting in self._waiting.items() if number is None or waiting.number <= number]
@@ -291,7 +291,7 @@ class CommandQueue:
             timer.cancel()
             queued.finish()
 
-    async def some(self) -> None:
+    async def wait_for_work(self) -> None:
         """Return when a command waits, or a strict read needs an append."""
         while not self._line and not self.barriers.due:
             self._wake.clear()

@@ -84,7 +84,7 @@ class Writer:
         """Write until cancelled."""
         pause = FIRST_PAUSE
         while True:
-            await self._queue.some()
+            await self._queue.wait_for_work()
             try:
                 await self._round()
                 await self._environment.sleep(0)  # a log in memory never waits, and others want their turn
@@ -121,12 +121,12 @@ class Writer:
             self._counts.unknown += 1
             settled = await self._settle(batch, sent.append)
             if settled is None:
-                self._queue.barriers.lost(sent.barrier)
+                self._queue.barriers.note_lost(sent.barrier)
                 await self._reply_from_outcomes(batch)
             else:
                 await self._land(batch, settled.position, sent.barrier)
         elif sent.fate is AppendResult.CONFLICT:
-            self._queue.barriers.lost(sent.barrier, conflict=True)
+            self._queue.barriers.note_lost(sent.barrier, conflict=True)
             await self._on_conflict(batch)
         else:
             self._queue.requeue_first(batch.commands)
@@ -175,7 +175,7 @@ class Writer:
         """
         prepared: PreparedDecision | None = None
         if commands and commands[0].is_large and commands[0].known_result(self._follower.position) is None:
-            async with self._follower.paused():
+            async with self._follower.pause():
                 work = partial(prepare, commands[0], self._follower.tables, self._decide)
                 prepared = await self._environment.run_large(work)
         # nothing below awaits, so the tables stay those on which it was prepared
@@ -248,9 +248,9 @@ class Writer:
                 self._queue.note_failure(str(error))
                 await self._environment.sleep(FIRST_PAUSE)
         if self._counts.reloads == self._reloads:
-            self._queue.barriers.accepted(barrier)
+            self._queue.barriers.note_accepted(barrier)
         else:
-            self._queue.barriers.lost(barrier)  # the log was put back to an older state, or may have been
+            self._queue.barriers.note_lost(barrier)  # the log was put back to an older state, or may have been
         if not self._is_shown(batch):
             await self._reply_from_outcomes(batch)  # the log was put back to an older state meanwhile
             return

@@ -72,7 +72,7 @@ def compose(versions: Sequence[RegisteredSchema], reader: JsonSchema | Columns, 
     if not writers:
         raise nothing_readable(())
     column_types = columns_ddl(derived)
-    rest = _rest(options, column_types, is_value=derived.whole)
+    rest = _name_rest(options, column_types, is_value=derived.whole)
     column_types = (*column_types, (rest, RESTS[options.rest])) if rest else column_types
     return DecodePlan(
         subject="",
@@ -106,7 +106,7 @@ def is_columnar(kind: ColumnType) -> bool:
     return True
 
 
-def _rest(options: DecodeOptions, columns: tuple[tuple[str, str], ...], *, is_value: bool) -> str:
+def _name_rest(options: DecodeOptions, columns: tuple[tuple[str, str], ...], *, is_value: bool) -> str:
     """The name of the column for members without one, or nothing."""
     if not options.rest:
         return ""

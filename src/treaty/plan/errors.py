@@ -23,19 +23,18 @@ class PlanError(ValueError):
 
 def refuse_schema(schema: RegisteredSchema, findings: Sequence[Finding]) -> RejectedSchema:
     """A writer that the reader cannot read, by what the format's comparison found."""
-    sentence = (
-        f"id {schema.schema_id} ({schema.subject} version {schema.version}) cannot be read: {_first(schema, findings)}"
-    )
+    where = f"id {schema.schema_id} ({schema.subject} version {schema.version})"
+    sentence = f"{where} cannot be read: {_print_first(schema, findings)}"
     return RejectedSchema(schema.schema_id, RESOLUTION, sentence)
 
 
 def refuse_value(schema: RegisteredSchema, findings: Sequence[Finding]) -> str:
     """What is said of a row of a writer that the reader takes some values of, where the row has another value."""
     where = f"id {schema.schema_id} ({schema.subject} version {schema.version})"
-    return f"this row of {where} has a value that the reader does not take: {_first(schema, findings)}"
+    return f"this row of {where} has a value that the reader does not take: {_print_first(schema, findings)}"
 
 
-def _first(schema: RegisteredSchema, findings: Sequence[Finding]) -> str:
+def _print_first(schema: RegisteredSchema, findings: Sequence[Finding]) -> str:
     messages = [finding.message(reader="reader", writer=f"version {schema.version}") for finding in findings]
     more = f" (and {len(messages) - 1} more)" if len(messages) > 1 else ""
     return f"{shorten_text(messages[0], FINDING_CHARACTERS)}{more}"

@@ -111,7 +111,7 @@ class AvroFormatPlan:
             yield "  counts   values that take no bytes (limit AVRO_FREE_VALUES), which Spark's from_avro does not"
 
     @staticmethod
-    def stored(parts: dict[str, Any]) -> "AvroFormatPlan":
+    def read_stored(parts: dict[str, Any]) -> "AvroFormatPlan":
         """Read the stored form."""
         repairs = (
             FieldRepair(**{**part, "path": tuple(part["path"]), "ids": tuple(part["ids"])}) for part in parts["repairs"]
@@ -160,7 +160,7 @@ class ProtobufFormatPlan:
         return iter(())
 
     @staticmethod
-    def stored(parts: dict[str, Any]) -> "ProtobufFormatPlan":
+    def read_stored(parts: dict[str, Any]) -> "ProtobufFormatPlan":
         """Read the stored form."""
         heads = tuple(
             MessageIndexes(
@@ -213,7 +213,7 @@ class JsonFormatPlan:
             yield f"  integers have no point and no exponent in rows of ids {named}, which are of draft 4"
 
     @staticmethod
-    def stored(parts: dict[str, Any]) -> "JsonFormatPlan":
+    def read_stored(parts: dict[str, Any]) -> "JsonFormatPlan":
         """Read the stored form."""
         kinds = (JsonKind(**{**one, "ids": tuple(one["ids"])}) for one in parts["kinds"])
         checks = ((number, text) for number, text in parts["checks"])
@@ -280,7 +280,7 @@ class PayloadFormatPlan:
         yield f"  encoding {self.encoding}"
 
     @staticmethod
-    def stored(parts: dict[str, Any]) -> "PayloadFormatPlan":
+    def read_stored(parts: dict[str, Any]) -> "PayloadFormatPlan":
         """Read the stored form."""
         schemas = (
             KeptSchema(part["text"], tuple((name, place) for name, place in part["references"]))
@@ -329,7 +329,7 @@ class RecordTypes:
         return tuple((one.column, one.type) for one in self.kinds)
 
     @staticmethod
-    def stored(parts: dict[str, object]) -> "RecordTypes":
+    def read_stored(parts: dict[str, object]) -> "RecordTypes":
         """Read the stored form."""
         kinds: list[dict[str, str]] = parts.pop("kinds")  # type: ignore[assignment]  # as it was stored
         return RecordTypes(kinds=tuple(RecordType(**one) for one in kinds), **parts)  # type: ignore[arg-type]  # as it was stored

@@ -172,7 +172,7 @@ def _read_stored(stored: dict[str, Any]) -> DecodePlan:
     codecs, indexes = (tuple((head, one) for head, one in framing[name]) for name in ("codecs", "indexes"))
     properties = tuple((codec, tuple((name, value) for name, value in pairs)) for codec, pairs in framing["properties"])
     framed = FrameFormat(framing["name"], heads, codecs, properties, indexes)
-    recipe = FORMAT_PLANS.get(stored["format"], PayloadFormatPlan).stored(stored.pop("recipe"))
-    mixed = RecordTypes.stored(types) if types else None
+    recipe = FORMAT_PLANS.get(stored["format"], PayloadFormatPlan).read_stored(stored.pop("recipe"))
+    mixed = RecordTypes.read_stored(types) if types else None
     keys = _read_stored(key) if key else None
     return DecodePlan(**stored, **parts, recipe=recipe, framing=framed, types=mixed, key=keys)  # type: ignore[arg-type]  # by name, as they were stored

@@ -65,7 +65,7 @@ def find_dropped(written: AvroSchema, candidate: AvroSchema, depth: int) -> tupl
     old, new = find_bounded(written, depth), find_bounded(candidate, depth)
     return tuple(
         islice(
-            _SchemaPair(old, new, AvroResolution(old, new)).at(old.root, new.root, "", _identity, _true),
+            _SchemaPair(old, new, AvroResolution(old, new)).list_dropped(old.root, new.root, "", _identity, _true),
             HISTORY_TROUBLES,
         )
     )
@@ -109,7 +109,9 @@ class _SchemaPair:
     new: AvroSchema
     resolution: AvroResolution
 
-    def at(self, old: AvroType, new: AvroType, path: str, column: Test, around: Test) -> Iterator[DroppedPlace]:
+    def list_dropped(
+        self, old: AvroType, new: AvroType, path: str, column: Test, around: Test
+    ) -> Iterator[DroppedPlace]:
         """What is missing at a path and below it."""
         before, after = self.old.resolve(old), self.new.resolve(new)
         if isinstance(before, AvroUnion):
@@ -117,17 +119,17 @@ class _SchemaPair:
         elif isinstance(after, AvroUnion):
             place = self.resolution.find_branch(old, after)
             if place is not None:
-                yield from self.at(old, after.branches[place], path, column, around)
+                yield from self.list_dropped(old, after.branches[place], path, column, around)
         elif isinstance(before, AvroRecord) and isinstance(after, AvroRecord):
             for name, target in pair_fields(before, after).items():
                 field = next(each for each in before.fields if each.name == name)
                 inside = f"{path}.{name}" if path else name
-                yield from self.at(field.type, target.type, inside, _field(column, name), _is_there(column))
+                yield from self.list_dropped(field.type, target.type, inside, _field(column, name), _is_there(column))
         elif isinstance(before, AvroArray) and isinstance(after, AvroArray):
-            for item in self.at(before.items, after.items, f"{path}[]", _identity, _true):
+            for item in self.list_dropped(before.items, after.items, f"{path}[]", _identity, _true):
                 yield DroppedPlace(item.field, item.value, _any_item(column, item.holds))
         elif isinstance(before, AvroMap) and isinstance(after, AvroMap):
-            for item in self.at(before.values, after.values, f"{path}{{}}", _identity, _true):
+            for item in self.list_dropped(before.values, after.values, f"{path}{{}}", _identity, _true):
                 yield DroppedPlace(item.field, item.value, _any_value(column, item.holds))
         elif isinstance(before, AvroEnum) and isinstance(after, AvroEnum) and after.default is None:
             for symbol in before.symbols:
@@ -147,7 +149,7 @@ class _SchemaPair:
             if place is None:
                 yield DroppedPlace(path, _name(self.old, part), _is_there(member))
             else:
-                yield from self.at(part, union.branches[place], path, member, around)
+                yield from self.list_dropped(part, union.branches[place], path, member, around)
 
 
 def _name(schema: AvroSchema, node: AvroType) -> str:

@@ -176,11 +176,11 @@ def type_body(type_: StoredType, described: TypeFound | None = None) -> TypeBody
 def dependencies_body(described: Dependents) -> DependenciesBody:
     """Print who needs a source, and what it needs."""
     return DependenciesBody(
-        [*map(_dependent, described.dependents)], [*map(_dependent, described.upstreams)], described.hidden
+        [*map(_dependent_body, described.dependents)], [*map(_dependent_body, described.upstreams)], described.hidden
     )
 
 
-def _dependent(dependent: Dependent) -> DependentBody:
+def _dependent_body(dependent: Dependent) -> DependentBody:
     return DependentBody(dependent.name, dependent.kind, dependent.needs, dependent.effect, dependent.depth)
 
 

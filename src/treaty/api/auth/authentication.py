@@ -203,7 +203,7 @@ class RequestAuthenticator:
             await self._refresh_method(name)
 
     async def _refresh_file(self) -> None:
-        if not self.watched.changed():
+        if not self.watched.has_changed():
             return
         try:
             settings = read_settings(self.watched.read(), self.watched.path)

@@ -90,7 +90,7 @@ class _Users:
 
     async def refresh(self) -> bool:
         """Reload a changed file; an unusable one changes nothing."""
-        if not self.watched.changed():
+        if not self.watched.has_changed():
             return False
         try:
             self.read()
@@ -111,11 +111,11 @@ class _Users:
             return pair
         task = self.checks.get(digest)
         if task is None:
-            task = self.checks[digest] = asyncio.create_task(self._checked(digest, credentials.address, *pair))
+            task = self.checks[digest] = asyncio.create_task(self._check_password(digest, credentials.address, *pair))
             task.add_done_callback(lambda _done: self.checks.pop(digest, None))
         return await asyncio.shield(task)
 
-    async def _checked(
+    async def _check_password(
         self, digest: bytes, address: str, name: str, password: bytes
     ) -> AuthenticatedPrincipal | AuthenticationFailure:
         """Check a password at its turn, again if the file changed meanwhile, and cache the result."""

@@ -76,13 +76,13 @@ class _Tokens:
         if cached is not None:
             return cached
         _, _, word = credentials.authorization.partition(b" ")
-        verdict = await self._verified(word.strip())
+        verdict = await self._verify_token(word.strip())
         self._drop_earlier()
         if isinstance(verdict, AuthenticatedPrincipal):
             self.verified.put(digest, verdict, verdict.until)
         return verdict
 
-    async def _verified(self, token: bytes) -> AuthenticatedPrincipal | AuthenticationFailure:
+    async def _verify_token(self, token: bytes) -> AuthenticatedPrincipal | AuthenticationFailure:
         """Verify a token. Its algorithm must be allowed *and* match the key."""
         import jwt  # noqa: PLC0415 (an extra that servers without tokens need not have)
 

@@ -137,7 +137,7 @@ class KeySet:
     async def refresh(self) -> bool:
         """Reload a changed file, or fetch if it is time; return whether the keys changed."""
         if self.watched is not None:
-            if not self.watched.changed():
+            if not self.watched.has_changed():
                 return False
             try:
                 return self._take(self.watched.read())

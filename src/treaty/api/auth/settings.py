@@ -63,7 +63,7 @@ def read_settings(data: bytes, path: Path) -> AuthSettings:
         super_keys=_super_keys(keys) if keys else frozenset(),
     )
     if not (basic or bearer or certificate or anonymous or keys):
-        raise top.wrong("no client can authenticate", "write a section [basic], [bearer] or [certificate]")
+        raise top.make_error("no client can authenticate", "write a section [basic], [bearer] or [certificate]")
     _refuse_unknown_groups(settings, rules)
     return settings
 
@@ -81,11 +81,15 @@ def _bearer(table: TomlTable) -> BearerSettings:
     parts = urlsplit(address)
     remote = parts.scheme in {"http", "https"}
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
-        raise table.wrong("keys would be fetched without TLS and could be replaced on the way", "use https://", "keys")
+        raise table.make_error(
+            "keys would be fetched without TLS and could be replaced on the way", "use https://", "keys"
+        )
     algorithms = table.texts("algorithms", ALGORITHMS)
     for name in algorithms:
         if name not in ALGORITHMS:
-            raise table.wrong(f"algorithm {name!r} is not known here", f"known: {', '.join(ALGORITHMS)}", "algorithms")
+            raise table.make_error(
+                f"algorithm {name!r} is not known here", f"known: {', '.join(ALGORITHMS)}", "algorithms"
+            )
     settings = BearerSettings(
         issuer=table.text("issuer"),
         audience=table.texts("audience"),
@@ -105,13 +109,15 @@ def _bearer(table: TomlTable) -> BearerSettings:
 def _certificate(table: TomlTable) -> CertificateSettings:
     name = table.text("name", "cn")
     if name not in NAMINGS:
-        raise table.wrong(f"name {name!r} is no member of a certificate", f"take one of {', '.join(NAMINGS)}", "name")
+        raise table.make_error(
+            f"name {name!r} is no member of a certificate", f"take one of {', '.join(NAMINGS)}", "name"
+        )
     table.end()
     return CertificateSettings(name)
 
 
 def _metrics(table: TomlTable) -> tuple[str, ...]:
-    who = _who(table)
+    who = _read_who(table)
     table.end()
     return who
 
@@ -121,23 +127,23 @@ def _super_keys(table: TomlTable) -> frozenset[str]:
     for digest in digests:
         if DIGEST.fullmatch(digest) is None:
             remedy = "write what `treaty iglu keygen --super` prints as its digest"
-            raise table.wrong("a super key is given as its SHA-256, 64 hex digits in lower case", remedy, "super")
+            raise table.make_error("a super key is given as its SHA-256, 64 hex digits in lower case", remedy, "super")
     table.end()
     return frozenset(digests)
 
 
-def _who(table: TomlTable) -> tuple[str, ...]:
+def _read_who(table: TomlTable) -> tuple[str, ...]:
     who = table.texts("who")
     for word in who:
         if not word.startswith((*_KINDS, "group:")) and word not in {ANONYMOUS, "*"}:
-            raise table.wrong(f"who {word!r} does not say by which way they come in", _WHO, "who")
+            raise table.make_error(f"who {word!r} does not say by which way they come in", _WHO, "who")
     return who
 
 
 def _realm(table: TomlTable) -> str:
     realm = table.text("realm", "Treaty")
     if not realm.isascii() or not realm.isprintable() or '"' in realm or "\\" in realm:
-        raise table.wrong("realm goes into a header", "take letters, digits and blanks", "realm")
+        raise table.make_error("realm goes into a header", "take letters, digits and blanks", "realm")
     return realm
 
 
@@ -147,7 +153,7 @@ def _groups(table: TomlTable) -> Mapping[str, frozenset[str]]:
         groups[name] = frozenset(table.texts(name))
         for member in groups[name]:
             if not member.startswith(_KINDS):
-                raise table.wrong(
+                raise table.make_error(
                     f"{member!r} is no member of a group", 'write "user:NAME", "token:NAME" or "cert:NAME"', name
                 )
     return groups
@@ -157,12 +163,14 @@ def _rule(table: TomlTable) -> AccessRule:
     may = table.texts("may")
     for word in may:
         if word not in PERMISSIONS:
-            raise table.wrong(f"there is no permission {word!r}", f"take some of {', '.join(PERMISSIONS)}", "may")
-    who = _who(table)
+            raise table.make_error(f"there is no permission {word!r}", f"take some of {', '.join(PERMISSIONS)}", "may")
+    who = _read_who(table)
     contexts = table.texts("contexts", (".",))
     for word in contexts:
         if not word.startswith(".") and word != EVERYWHERE:
-            raise table.wrong(f"{word!r} is no context", 'a context begins with a dot; "*" is all of them', "contexts")
+            raise table.make_error(
+                f"{word!r} is no context", 'a context begins with a dot; "*" is all of them', "contexts"
+            )
     topics = _topics(table, may) if "topics" in table.members else None
     sources = tuple(map(key_of_name, table.texts("sources"))) if "sources" in table.members else None
     table.used.update(("topics", "sources"))
@@ -183,7 +191,7 @@ def _vendors(table: TomlTable) -> tuple[str, ...]:
     table.used.add("vendors")
     for vendor in vendors:
         if VENDOR.fullmatch(vendor) is None:
-            raise table.wrong(f"{vendor!r} is no vendor", "write its name without wildcards: com.acme", "vendors")
+            raise table.make_error(f"{vendor!r} is no vendor", "write its name without wildcards: com.acme", "vendors")
     return vendors
 
 
@@ -191,11 +199,11 @@ def _topics(table: TomlTable, may: tuple[str, ...]) -> tuple[str, ...]:
     """Patterns of topics. A rule that names topics and no subjects is about topics alone."""
     topics = table.texts("topics")
     if not {"register", "query", "insert", "delete", "admin"}.intersection(may):
-        raise table.wrong(
+        raise table.make_error(
             "topics are for who may register, query, insert or delete", 'write may = "register"', "topics"
         )
     if "contexts" in table.members and "subjects" not in table.members:
-        raise table.wrong(
+        raise table.make_error(
             "contexts say nothing of topics, and the rule has no subjects", "write subjects = […]", "contexts"
         )
     return topics
@@ -210,4 +218,4 @@ def _refuse_unknown_groups(settings: AuthSettings, tables: list[TomlTable]) -> N
             group = word.removeprefix("group:")
             if group != word and "*" not in group and "?" not in group and group not in settings.rights.groups:
                 group_names = ", ".join(sorted(settings.rights.groups)) or "none"
-                raise table.wrong(f"there is no group {group!r}", f"known in [groups]: {group_names}", "who")
+                raise table.make_error(f"there is no group {group!r}", f"known in [groups]: {group_names}", "who")

@@ -27,7 +27,7 @@ class TomlTable:
     index: int = 0
     used: set[str] = field(default_factory=set)
 
-    def wrong(self, what: str, remedy: str, member: str = "") -> AuthFileError:
+    def make_error(self, what: str, remedy: str, member: str = "") -> AuthFileError:
         """Return the error for a member, or for the whole table."""
         line = self.places.get((self.name, self.index, member)) or self.places.get((self.name, self.index, ""), 0)
         return AuthFileError(self.path, line, what, remedy)
@@ -39,7 +39,7 @@ class TomlTable:
         if members is None:
             return None
         if not isinstance(members, dict):
-            raise self.wrong(f"{name} is no table", f"write [{name}]", name)
+            raise self.make_error(f"{name} is no table", f"write [{name}]", name)
         return TomlTable(self.path, members, self.places, name)
 
     def tables(self, name: str) -> list["TomlTable"]:
@@ -47,40 +47,42 @@ class TomlTable:
         self.used.add(name)
         tables = self.members.get(name, [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            raise self.wrong(f"{name} is no list of tables", f"write [[{name}]] before each", name)
+            raise self.make_error(f"{name} is no list of tables", f"write [[{name}]] before each", name)
         return [TomlTable(self.path, table, self.places, name, index) for index, table in enumerate(tables)]
 
     def text(self, name: str, default: str | None = None) -> str:
         """Return a text that is not empty; without a default it has to be there."""
-        value = self._taken(name, default)
+        value = self._take_member(name, default)
         if not isinstance(value, str) or not (value or default == ""):
-            raise self.wrong(f"{name} is no text", f'write {name} = "…"', name)
+            raise self.make_error(f"{name} is no text", f'write {name} = "…"', name)
         return value
 
     def texts(self, name: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
         """Return a list of texts; one alone may stand without its list."""
-        value = self._taken(name, default)
+        value = self._take_member(name, default)
         listed = [value] if isinstance(value, str) else value
         if (
             not isinstance(listed, list | tuple)
             or not listed
             or not all(isinstance(text, str) and text for text in listed)
         ):
-            raise self.wrong(f"{name} is no list of texts", f'write {name} = ["…"]', name)
+            raise self.make_error(f"{name} is no list of texts", f'write {name} = ["…"]', name)
         return tuple(listed)
 
     def number(self, name: str, default: float, minimum: float, maximum: float) -> float:
         """Return a number within bounds."""
-        value = self._taken(name, default)
+        value = self._take_member(name, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not minimum <= value <= maximum:
-            raise self.wrong(f"{name} is no number of seconds that may be", f"take {minimum:g} to {maximum:g}", name)
+            raise self.make_error(
+                f"{name} is no number of seconds that may be", f"take {minimum:g} to {maximum:g}", name
+            )
         return float(value)
 
     def flag(self, name: str) -> bool:
         """Return true or false; false where it is not there."""
-        value = self._taken(name, default=False)
+        value = self._take_member(name, default=False)
         if not isinstance(value, bool):
-            raise self.wrong(f"{name} is neither true nor false", f"write {name} = true", name)
+            raise self.make_error(f"{name} is neither true nor false", f"write {name} = true", name)
         return value
 
     def path_of(self, name: str, default: str | None = None) -> Path:
@@ -91,23 +93,23 @@ class TomlTable:
         """Raise `AuthFileError` for an unknown member."""
         for name in self.members:
             if name not in self.used:
-                raise self._unknown(name, sorted(self.used))
+                raise self._make_unknown_error(name, sorted(self.used))
 
-    def _unknown(self, name: str, members: Iterable[str]) -> AuthFileError:
+    def _make_unknown_error(self, name: str, members: Iterable[str]) -> AuthFileError:
         """Return the error for a member that is not known, with the one that is spelled like it."""
         where = f" in [{self.name}]" if self.name else ""
         listed = list(members)
         near = get_close_matches(name, listed, n=1)
         remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(listed)}"
-        return self.wrong(f"the member {name}{where} is unknown", remedy, name)
+        return self.make_error(f"the member {name}{where} is unknown", remedy, name)
 
-    def _taken(self, name: str, default: Any) -> Any:
+    def _take_member(self, name: str, default: Any) -> Any:
         self.used.add(name)
         value = self.members.get(name, default)
         if value is None:
             for other in get_close_matches(name, self.members, n=1):
-                raise self._unknown(other, [name])
-            raise self.wrong(f"{name} is missing in [{self.name}]", f"write {name} = …")
+                raise self._make_unknown_error(other, [name])
+            raise self.make_error(f"{name} is missing in [{self.name}]", f"write {name} = …")
         return value
 
 

@@ -37,7 +37,7 @@ class WatchedFile:
             raise AuthFileError(self.path, 0, "it is too long", f"at most {RIGHTS_BYTES} bytes (RIGHTS_BYTES)")
         return data
 
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         """Return whether it has changed, and has been at rest since the last look: half a file is not read."""
         try:
             now = signature_of(self.path.stat())

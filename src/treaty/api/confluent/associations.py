@@ -48,7 +48,7 @@ async def _list_associations(x: ConfluentExchange, of: t.OfSubject | t.OfName | 
     request = t.ListAssociations(
         of,
         x.query.get("resourceType") or t.TOPIC,
-        tuple(kind for kind in x.query.all("associationType") if kind),
+        tuple(kind for kind in x.query.get_all("associationType") if kind),
         lifecycle,
         x.query.offset(),
         x.query.limit(ASSOCIATIONS_LISTED),
@@ -89,7 +89,7 @@ async def _associate(x: ConfluentExchange, request: t.Associate) -> ResourceBody
 
 async def delete(x: ConfluentExchange) -> object:
     """Deletes associations of a resource; `cascadeLifecycle=true` hard-deletes the subjects of strong ones. Answers 204 without a body."""
-    kinds = tuple(kind for kind in x.query.all("associationType") if kind)
+    kinds = tuple(kind for kind in x.query.get_all("associationType") if kind)
     type_ = x.query.get("resourceType") or t.TOPIC
     flags = x.query.flag("cascadeLifecycle"), x.query.flag("dryRun")
     await x.registry.ask(t.Dissociate(x.values[0], type_, kinds, *flags))

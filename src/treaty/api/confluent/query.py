@@ -66,7 +66,7 @@ class Query:
         """Return the first value under any of these names, or None."""
         return next((value for name, value in self.members if name in names), None)
 
-    def all(self, name: str) -> list[str]:
+    def get_all(self, name: str) -> list[str]:
         """Return every value under a name."""
         return [value for member, value in self.members if member == name]
 
@@ -83,15 +83,15 @@ class Query:
         text = self.get(name)
         return subject_of(text) if text else None
 
-    def itself(self) -> bool:
+    def is_exact(self) -> bool:
         """Return whether a subject itself is meant, even where it is an alias."""
         return self.get("alias") == "false"
 
     def tags(self) -> tuple[str, ...]:
         """Return the tags that are looked for inside a schema."""
-        return tuple(dict.fromkeys(tag for tag in self.all("findTags") if tag))
+        return tuple(dict.fromkeys(tag for tag in self.get_all("findTags") if tag))
 
-    def visible(self) -> Visible:
+    def read_visible(self) -> Visible:
         """Which versions a list shows; `deletedOnly` wins (Python's client spells it `deleted_only`)."""
         if self.flag("deletedOnly", "deleted_only"):
             return "deleted"

@@ -47,7 +47,7 @@ async def list_schemas(x: ConfluentExchange) -> object:
     after = x.query.get("after")
     request = ListSchemas(
         prefix=subject_of(x.query.get("subjectPrefix") or ""),
-        visible=x.query.visible(),
+        visible=x.query.read_visible(),
         latest=x.query.flag("latestOnly"),
         offset=x.query.offset(),
         limit=x.query.limit(LISTED),
@@ -55,8 +55,8 @@ async def list_schemas(x: ConfluentExchange) -> object:
         aliases=x.query.flag("aliases"),
         rule_type=x.query.get("ruleType") or "",
         resource_type=x.query.get("resourceType") or "",
-        kinds=tuple(filter(None, x.query.all("associationType"))),
-        lifecycles=tuple(word.upper() for word in x.query.all("lifecycle") if word),
+        kinds=tuple(filter(None, x.query.get_all("associationType"))),
+        lifecycles=tuple(word.upper() for word in x.query.get_all("lifecycle") if word),
     )
     listed = await x.registry.ask(request)
     bodies: list[SchemaBody] = []
@@ -94,14 +94,14 @@ async def get_schema_text(x: ConfluentExchange) -> object:
 async def subjects_of(x: ConfluentExchange) -> object:
     """Subjects that use a schema, paged."""
     page = x.query.page()
-    schema_uses = await x.registry.ask(UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
+    schema_uses = await x.registry.ask(UsesOf(integer(x.values[0]), x.query.subject(), x.query.read_visible()))
     return list(dict.fromkeys(subject for subject, _ in schema_uses.uses))[page]
 
 
 async def versions_of(x: ConfluentExchange) -> object:
     """Subjects and numbers of the versions that are this schema, paged."""
     page = x.query.page()
-    schema_uses = await x.registry.ask(UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
+    schema_uses = await x.registry.ask(UsesOf(integer(x.values[0]), x.query.subject(), x.query.read_visible()))
     return [UseBody(subject, number) for subject, number in schema_uses.uses[page]]
 
 

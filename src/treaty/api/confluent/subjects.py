@@ -44,7 +44,9 @@ async def list_subjects(x: ConfluentExchange) -> object:
     prefix = x.query.get("subjectPrefix", "subject")
     start = Subject(EVERYWHERE, "") if prefix is None else subject_of(prefix)
     offset, limit = x.query.offset(), x.query.limit()
-    return (await x.registry.ask(ListSubjects(start, x.query.visible(), offset, limit, x.query.get("after")))).names
+    return (
+        await x.registry.ask(ListSubjects(start, x.query.read_visible(), offset, limit, x.query.get("after")))
+    ).names
 
 
 async def lookup(x: ConfluentExchange) -> object:
@@ -58,7 +60,7 @@ async def lookup(x: ConfluentExchange) -> object:
 
 async def find(x: ConfluentExchange) -> object:
     """The newest version whose metadata has all `key`/`value` pairs; values that are percent-encoded twice are accepted."""
-    members = tuple(zip(x.query.all("key"), x.query.all("value"), strict=False))
+    members = tuple(zip(x.query.get_all("key"), x.query.get_all("value"), strict=False))
     deleted = x.query.flag("deleted")
     try:
         return await _version_body(x, await x.registry.ask(FindVersion(x.subject, tuple(sorted(members)), deleted)))
@@ -81,7 +83,7 @@ async def delete_subject(x: ConfluentExchange) -> object:
 async def list_versions(x: ConfluentExchange) -> object:
     """Version numbers, ascending and paged; `deletedAsNegative` lists soft-deleted ones as numbers below zero."""
     page, negative = x.query.page(), x.query.flag("deletedAsNegative")
-    visible = x.query.visible()
+    visible = x.query.read_visible()
     versions = await x.registry.ask(ListVersions(x.subject, "all" if negative and visible == "live" else visible))
     hidden = frozenset(versions.deleted) if negative else frozenset()
     return [-number if number in hidden else number for number in versions.numbers][page]
@@ -91,7 +93,7 @@ async def register(x: ConfluentExchange) -> object:
     """Registers a schema (idempotent); answers its version, id and guid. `force=true` skips the policy, and the version records that."""
     body = await x.body(DraftBody)
     force = ForceReason(x.registry.call.principal, "force=true") if x.query.flag("force") else None
-    normalize, exact = x.query.flag("normalize") or None, x.query.itself()
+    normalize, exact = x.query.flag("normalize") or None, x.query.is_exact()
     request = register_of(x.subject, body, normalize=normalize, force=force, exact=exact)
     registered = await x.registry.ask(request)
     usual = "" if x.details else as_posted(request.draft.text)  # our own clients are told what is stored
@@ -112,7 +114,7 @@ async def get_version(x: ConfluentExchange) -> object:
     itself and not its target.
     """
     number = version_of(x.values[1], x.subject)
-    deleted, exact = x.query.flag("deleted"), x.query.itself()
+    deleted, exact = x.query.flag("deleted"), x.query.is_exact()
     version = await x.registry.ask(GetVersion(x.subject, number, deleted, x.query.tags(), exact))
     x.hot = number != LATEST
     return await _version_body(x, version)
@@ -138,7 +140,7 @@ async def referenced_by(x: ConfluentExchange) -> object:
 async def delete_version(x: ConfluentExchange) -> object:
     """Soft-deletes a version, or with `permanent=true` removes a soft-deleted one for good; answers its number."""
     number = version_of(x.values[1], x.subject)
-    request = DeleteVersion(x.subject, number, x.query.flag("permanent"), x.query.itself(), x.query.flag("force"))
+    request = DeleteVersion(x.subject, number, x.query.flag("permanent"), x.query.is_exact(), x.query.flag("force"))
     return (await x.registry.ask(request)).numbers[0]
 
 

@@ -20,7 +20,7 @@ from treaty.core.messages.versions import DeletedVersions, VersionFound
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.state.commit import PositionToken
 from treaty.node.large_work import run_by_size
-from treaty.wire.confluent.headers import ALWAYS, WARNING, call_of, print_warning, readable
+from treaty.wire.confluent.headers import ALWAYS, WARNING, call_of, is_readable, print_warning
 
 A = TypeVar("A")
 
@@ -214,5 +214,9 @@ class DialectApplication(Generic[X]):
 def refuse_other_than_json(head: RequestHead) -> None:
     """Raise `HttpError` 415 for a body of another type than JSON."""
     http = head.http
-    if head.method in {"POST", "PUT"} and not readable(http.headers.get("content-type", "")) and announced_bytes(http):
+    if (
+        head.method in {"POST", "PUT"}
+        and not is_readable(http.headers.get("content-type", ""))
+        and announced_bytes(http)
+    ):
         raise HttpError(415)

@@ -14,7 +14,7 @@ from treaty.api.ksqldb.routes import ROUTES, TABLE
 from treaty.core.messages.request import Request
 from treaty.metastore.records.outcomes import ReportRecords
 from treaty.metastore.records.steps import RecordDestination
-from treaty.wire.confluent.headers import ALWAYS, POSITION, readable
+from treaty.wire.confluent.headers import ALWAYS, POSITION, is_readable
 
 _READ = frozenset({KSQL_MEDIA, DELIMITED_MEDIA})
 """Media types of bodies that are read beside those of every dialect."""
@@ -43,7 +43,7 @@ def make_ksqldb_dialect(
 def _refuse_other_media(head: RequestHead) -> None:
     """Raise `HttpError` 415 for a body of another type than JSON."""
     media = head.http.headers.get("content-type", "")
-    is_json = readable(media) or media.partition(";")[0].strip().lower() in _READ
+    is_json = is_readable(media) or media.partition(";")[0].strip().lower() in _READ
     if head.method == "POST" and not is_json and announced_bytes(head.http):
         raise HttpError(415)
 

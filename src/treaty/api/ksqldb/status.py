@@ -24,7 +24,7 @@ async def find_status(registry: RequestRegistry, kind: str, name: str, action: s
     name = name[1:-1].replace("``", "`") if len(name) > 1 and name[0] == name[-1] == "`" else name
     kind, action = kind.lower(), action.lower()
     if kind not in _KINDS or action not in {*_PRESENT, *_DESIRED, "drop"}:
-        raise _missing(kind, name, action, "no statement here has such a command id")
+        raise _make_missing_error(kind, name, action, "no statement here has such a command id")
     if kind == "type":
         return await _find_type(registry, name, action)
     try:
@@ -32,13 +32,13 @@ async def find_status(registry: RequestRegistry, kind: str, name: str, action: s
     except NotFound:
         source = None
     if source is not None and kind not in {"query", source.kind.lower()}:
-        raise _missing(kind, name, action, f"{source.name} is a {source.kind.lower()}")
+        raise _make_missing_error(kind, name, action, f"{source.name} is a {source.kind.lower()}")
     if action == "drop":
         return _expect_absence(kind, name, is_there=source is not None)
     if source is None:
-        raise _missing(kind, name, action, f"there is no stream or table {name}")
+        raise _make_missing_error(kind, name, action, f"there is no stream or table {name}")
     if action in _DESIRED and source.desired != _DESIRED[action]:
-        raise _missing(kind, name, action, f"the query of {source.name} is to be {source.desired}")
+        raise _make_missing_error(kind, name, action, f"the query of {source.name} is to be {source.desired}")
     return _print_success(f"{source.name} is there", query_id(source) if has_query(source) else "")
 
 
@@ -50,13 +50,13 @@ async def _find_type(registry: RequestRegistry, name: str, action: str) -> dict[
     if action == "drop":
         return _expect_absence("type", name, is_there=stored is not None)
     if stored is None or action != "create":
-        raise _missing("type", name, action, f"there is no type {name}")
+        raise _make_missing_error("type", name, action, f"there is no type {name}")
     return _print_success(f"{stored.name} is there")
 
 
 def _expect_absence(kind: str, name: str, *, is_there: bool) -> dict[str, Any]:
     if is_there:
-        raise _missing(kind, name, "drop", f"{name} is there")
+        raise _make_missing_error(kind, name, "drop", f"{name} is there")
     return _print_success(f"{name} is not there")
 
 
@@ -65,5 +65,5 @@ def _print_success(message: str, query: str = "") -> dict[str, Any]:
     return {"status": SUCCESS, "message": message, "queryId": query}
 
 
-def _missing(kind: str, name: str, action: str, why: str) -> HttpError:
+def _make_missing_error(kind: str, name: str, action: str, why: str) -> HttpError:
     return HttpError(404, f"There is no command {kind}/{name}/{action} whose outcome is there: {why}; {DONE}")

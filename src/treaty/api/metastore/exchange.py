@@ -74,7 +74,7 @@ class MetastoreExchange:
             "BODY", f"The body can't be read: {why}", new=why, allowed='{"sql": "SHOW STREAMS"}, as JSON in UTF-8'
         )
 
-    def expected(self) -> ExpectedSource | None:
+    def read_expected(self) -> ExpectedSource | None:
         """Return what `If-Match` says that a source is. Raises `Invalid` for what is no entity tag of a source."""
         text = self.http.headers.get("if-match")
         if text is None:
@@ -100,7 +100,7 @@ async def post_statements(x: MetastoreExchange) -> StatementResultsBody:
     answered together, as `diagnostics`, and nothing is carried out. `CASCADE` without a digest answers 409 with what would go.
     """
     body = await x.body(StatementsBody)
-    expected = x.expected()
+    expected = x.read_expected()
     script = await run_by_size(len(body.sql), partial(parse_statements, body.sql, body.variables, expected))
     planning = PlanningOptions(seconds=body.planning_seconds)
     metastore = AsyncMetastore(

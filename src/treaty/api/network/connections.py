@@ -148,7 +148,7 @@ class ConnectionTable:
         else:  # what came on top is no progress
             unread.left = max(unread.left, left)
         if now - unread.since > self.seconds:
-            self._cut(connection)
+            self._cut_off(connection)
 
     def forget_unread(self, connection: ClientConnection) -> None:
         """Note that a client has taken what there was for it."""
@@ -177,7 +177,7 @@ class ConnectionTable:
             address = max((address for address, listed in slow.items() if listed), key=bytes_of.__getitem__)
             victim = slow[address].pop()
             bytes_of[address] -= self.unread[victim].size
-            self._cut(victim)
+            self._cut_off(victim)
 
     def make_room(self, connection: ClientConnection, size: int) -> bool:
         """Say whether an answer of so many bytes has room beside all that is unread; for it other clients are cut off.
@@ -192,7 +192,7 @@ class ConnectionTable:
             victim = self._victim(connection, size)
             if victim is None:
                 return False
-            self._cut(victim)
+            self._cut_off(victim)
         return True
 
     def _victim(self, connection: ClientConnection, size: int) -> ClientConnection | None:
@@ -212,7 +212,7 @@ class ConnectionTable:
                 return min(waiting, key=lambda connection: self.unread[connection].since)
         return None
 
-    def _cut(self, connection: ClientConnection) -> None:
+    def _cut_off(self, connection: ClientConnection) -> None:
         self.discard(connection)
         self.cut_off += 1
         connection.abort()

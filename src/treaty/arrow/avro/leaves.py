@@ -51,13 +51,13 @@ def decimal_reader(logical: AvroLogicalType) -> Callable[[bytes], Decimal]:
     """What makes the bytes of a decimal its number; bytes that hold more digits, or none at all, are wrong."""
     limit, scale = 10**logical.precision, -logical.scale
 
-    def made(value: bytes) -> Decimal:
+    def read_decimal(value: bytes) -> Decimal:
         number = int.from_bytes(value, "big", signed=True)
         if not value or not -limit < number < limit:
             raise WrongBytesError
         return Decimal(number).scaleb(scale, DIGITS)
 
-    return made
+    return read_decimal
 
 
 def count_thousands(number: int) -> int:

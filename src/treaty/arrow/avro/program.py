@@ -208,7 +208,7 @@ class _ReaderCompiler:
             self.waiting.append(write)
         return self.functions[key]
 
-    def alone(self, body: Callable[[], None]) -> str:
+    def add_function(self, body: Callable[[], None]) -> str:
         """A function that nothing else calls."""
         return self.function((self.code.fresh_name("k"), ""), body)
 
@@ -257,7 +257,7 @@ class _ReaderCompiler:
                 self.value(old.items, new.items, item)
                 self.code.add(f"add({item})")
 
-        return self.alone(body)
+        return self.add_function(body)
 
     def map(self, old: AvroMap, new: AvroMap) -> str:
         def body() -> None:
@@ -269,7 +269,7 @@ class _ReaderCompiler:
                 self.value(old.values, new.values, item)
                 self.code.add(f"found[{key}] = {item}")
 
-        return self.alone(body)
+        return self.add_function(body)
 
     @contextmanager
     def blocks(self, result: str, charge: int = 0) -> Iterator[None]:
@@ -311,9 +311,9 @@ class _ReaderCompiler:
             case AvroRecord():
                 self.code.add(f"p = {self.function((old.full, ''), lambda: self.skip_fields(old))}(d, p, z)")
             case AvroArray():
-                self.code.add(f"p = {self.alone(lambda: self.skip_items(old.items, keys=False))}(d, p, z)")
+                self.code.add(f"p = {self.add_function(lambda: self.skip_items(old.items, keys=False))}(d, p, z)")
             case AvroMap():
-                self.code.add(f"p = {self.alone(lambda: self.skip_items(old.values, keys=True))}(d, p, z)")
+                self.code.add(f"p = {self.add_function(lambda: self.skip_items(old.values, keys=True))}(d, p, z)")
             case AvroFixed():
                 self.code.add(f"p += {old.size}", f"if p > z: {WRONG}")
             case AvroEnum():

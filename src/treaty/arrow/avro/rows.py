@@ -82,15 +82,17 @@ def make_decoder(plan: DecodePlan, left: list[int] | None = None) -> Callable[[b
 
     @cache
     def read(branch: int) -> Read:
-        return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader, left)
+        return compile_reader(_drop_tail(replace(writer, root=roots[branch]), recipe.tail), reader, left)
 
     @cache
     def read_all_leaves(branch: int) -> Read:
-        return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader, left, defers_errors=True)
+        return compile_reader(
+            _drop_tail(replace(writer, root=roots[branch]), recipe.tail), reader, left, defers_errors=True
+        )
 
     @cache
     def skip(branch: int) -> Read:
-        return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), EMPTY)
+        return compile_reader(_drop_tail(replace(writer, root=roots[branch]), recipe.tail), EMPTY)
 
     def decode(value: bytes) -> Envelope | None:
         branch = branches.get(value[:5])
@@ -100,7 +102,7 @@ def make_decoder(plan: DecodePlan, left: list[int] | None = None) -> Callable[[b
         try:
             record, end = run(value)
         except Exception as fault:  # noqa: BLE001 - whatever a damaged row makes the program raise, the row is what is wrong
-            again = _try(read_all_leaves(branch), value) if has_maps and isinstance(fault, ValueError) else None
+            again = _try_program(read_all_leaves(branch), value) if has_maps and isinstance(fault, ValueError) else None
             if again is None:
                 if diagnose(value):
                     return None, "INVALID"
@@ -122,11 +124,11 @@ def make_diagnosis(plan: DecodePlan) -> Callable[[bytes], str]:
 
     @cache
     def read(branch: int) -> Read:
-        return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader, is_raw=True)
+        return compile_reader(_drop_tail(replace(writer, root=roots[branch]), recipe.tail), reader, is_raw=True)
 
     def diagnose(value: bytes) -> str:
         branch = branches.get(value[:5])
-        decoded = None if branch is None else _try(read(branch), value)
+        decoded = None if branch is None else _try_program(read(branch), value)
         return find_unfit(reader, reader.root, decoded[0]) if decoded is not None and decoded[1] == len(value) else ""
 
     return diagnose
@@ -137,7 +139,8 @@ def _open_plan(
 ) -> tuple[dict[bytes, int], AvroSchema, AvroSchema, Sequence[AvroType]]:
     """Branches by the heads of frames, the writers, the reader without its tail, and the roots of the writers by branch."""
     branches = {make_header(one.schema_id): format_plan.branch(place) for place, one in enumerate(plan.writers)}
-    writer, reader = parse_avro(format_plan.writer_text), _bare(parse_avro(format_plan.reader_text), format_plan.tail)
+    writer = parse_avro(format_plan.writer_text)
+    reader = _drop_tail(parse_avro(format_plan.reader_text), format_plan.tail)
     return branches, writer, reader, writer.root.branches if isinstance(writer.root, AvroUnion) else (writer.root,)
 
 
@@ -145,11 +148,11 @@ def _is_whole(skip: Read, value: bytes) -> bool:
     """Whether a frame can be passed over to its last byte: then it is well formed, and has a value that the reader does
     not take.
     """
-    passed = _try(skip, value)
+    passed = _try_program(skip, value)
     return passed is not None and passed[1] == len(value)
 
 
-def _try(run: Read, value: bytes) -> tuple[Any, int] | None:
+def _try_program(run: Read, value: bytes) -> tuple[Any, int] | None:
     """What a program reads, or None where it raises something."""
     try:
         return run(value)
@@ -157,7 +160,7 @@ def _try(run: Read, value: bytes) -> tuple[Any, int] | None:
         return None
 
 
-def _bare(schema: AvroSchema, tail: str) -> AvroSchema:
+def _drop_tail(schema: AvroSchema, tail: str) -> AvroSchema:
     """An envelope without its tail: here the end of the bytes is the end of the row."""
     assert isinstance(schema.root, AvroReference)
     envelope = schema.names[schema.root.full]

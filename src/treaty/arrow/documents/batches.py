@@ -166,9 +166,9 @@ class _DocumentBatches:
             records += columns
             places.append(np.flatnonzero(of_kind)[good])
             rest[places[-1]] = False
-        return self._joined(frames, records, places, rest)
+        return self._join_rows(frames, records, places, rest)
 
-    def _joined(self, frames: pa.Array, records: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
+    def _join_rows(self, frames: pa.Array, records: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
         """All rows in their order: those that came in columns, and the rest read one by one."""
         remaining = collect_rows(map(self.row, list_frames(frames.filter(pa.array(rest)))), self.kind)
         if rest.all():  # neither joined nor sorted: each is a copy
@@ -201,12 +201,12 @@ class _DocumentBatches:
                 if not tries:
                     good[start:] = False
                     start = len(frames)
-        records, is_given_up = self._halves(frames, kind, good[:start])
+        records, is_given_up = self._read_by_halves(frames, kind, good[:start])
         self.pause = min(2 * self.pause + 1, PAUSE) if is_given_up or not tries else 0
         self.left = self.pause
         return [*records, *last], good
 
-    def _halves(self, frames: pa.Array, kind: _DocumentKind, good: Mask) -> tuple[list[pa.Array], bool]:
+    def _read_by_halves(self, frames: pa.Array, kind: _DocumentKind, good: Mask) -> tuple[list[pa.Array], bool]:
         """The records of the good ones of frames in pieces, and whether it failed too often; what is refused is good no more."""
         records: list[pa.Array] = []
         todo, tries = [np.flatnonzero(good)], HALVES

@@ -31,7 +31,7 @@ def make_checker(format_plan: JsonFormatPlan) -> Check:
     assert check is not None, "JSON documents can be checked"
     model = cache(lambda head: parse_text("JSON", texts[head]))
 
-    def found(value: bytes | None) -> str | None:
+    def find_violation(value: bytes | None) -> str | None:
         if value is None or value[:5] not in texts:
             return None
         try:
@@ -40,7 +40,7 @@ def make_checker(format_plan: JsonFormatPlan) -> Check:
             return None
         return _print_first(check(model(value[:5]), text))
 
-    return found
+    return find_violation
 
 
 def _print_first(faults: tuple[Diagnostic, ...]) -> str | None:

@@ -80,27 +80,27 @@ def _struct(kind: Struct, scalars: "Scalars", without: str | None) -> ConvertVal
 
 
 def _list(item: ConvertValue) -> ConvertValue:
-    def made(value: Any) -> Any:
+    def convert_list(value: Any) -> Any:
         if type(value) is not list:
             raise WrongKindError
         return [None if one is None else item(one) for one in value]
 
-    return made
+    return convert_list
 
 
 def _map(item: ConvertValue) -> ConvertValue:
-    def made(value: Any) -> Any:
+    def convert_map(value: Any) -> Any:
         if type(value) is not JsonMembers:
             raise WrongKindError
         return [(replace_surrogates(key), None if one is None else item(one)) for key, one in value]
 
-    return made
+    return convert_map
 
 
 def _decimal(precision: int, scale: int) -> ConvertValue:
     unit, limit = Decimal(1).scaleb(-scale), Decimal(10) ** (precision - scale)
 
-    def made(value: Any) -> Decimal:
+    def convert_decimal(value: Any) -> Decimal:
         if type(value) is str:
             value = _read_decimal(value)
         if not _is_number(value) or not Decimal(value).is_finite():
@@ -109,9 +109,9 @@ def _decimal(precision: int, scale: int) -> ConvertValue:
             rounded = DIGITS.create_decimal(value).quantize(unit, ROUND_HALF_UP, DIGITS)
             if abs(rounded) < limit:
                 return rounded
-        raise OversizedValueError(f"{_cut(value)} has more digits than DECIMAL({precision}, {scale})")
+        raise OversizedValueError(f"{_shorten_value(value)} has more digits than DECIMAL({precision}, {scale})")
 
-    return made
+    return convert_decimal
 
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -129,11 +129,11 @@ def _is_number(value: Any) -> bool:
     return type(value) is int or isinstance(value, Decimal)
 
 
-def _whole(bits: int, *, plain: bool = False) -> ConvertValue:
+def _integer(bits: int, *, plain: bool = False) -> ConvertValue:
     """Whole numbers of so many bits; `plain` ones are written without a point and without an exponent."""
     limit = 2 ** (bits - 1)
 
-    def made(value: Any) -> int:
+    def convert_integer(value: Any) -> int:
         if type(value) is int:
             number = value
         elif plain or not isinstance(value, Decimal):
@@ -141,10 +141,10 @@ def _whole(bits: int, *, plain: bool = False) -> ConvertValue:
         else:
             number = _round_exactly(value)
         if not -limit <= number < limit:
-            raise OversizedValueError(f"{_cut(value)} is beyond {bits} bits")
+            raise OversizedValueError(f"{_shorten_value(value)} is beyond {bits} bits")
         return number
 
-    return made
+    return convert_integer
 
 
 def _round_exactly(value: Decimal) -> int:
@@ -158,12 +158,12 @@ def _round_exactly(value: Decimal) -> int:
     return int(value)
 
 
-def _cut(value: object) -> str:
+def _shorten_value(value: object) -> str:
     text = str(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
-def _real(value: Any) -> float:
+def _float(value: Any) -> float:
     if not _is_number(value):
         raise WrongKindError
     try:
@@ -256,7 +256,7 @@ def _date(value: Any) -> int:
         raise WrongKindError
     days = _count_days(*(int(one or 1) for one in match.groups()))
     if not -(2**31) <= days < 2**31:
-        raise OversizedValueError(f"{_cut(value)} is a day beyond 32 bits of days from 1970")
+        raise OversizedValueError(f"{_shorten_value(value)} is a day beyond 32 bits of days from 1970")
     return days
 
 
@@ -281,7 +281,7 @@ def _timestamp(value: Any) -> int:
 def _require_micros(seconds: int, micros: int, value: object) -> int:
     """Microseconds, where 64 bits hold those of the seconds too. Raises `OversizedValueError`."""
     if not -(2**63) <= seconds * 1_000_000 <= 2**63 - 1 - micros:
-        raise OversizedValueError(f"{_cut(value)} is a time beyond 64 bits of microseconds from 1970")
+        raise OversizedValueError(f"{_shorten_value(value)} is a time beyond 64 bits of microseconds from 1970")
     return seconds * 1_000_000 + micros
 
 
@@ -300,10 +300,10 @@ Scalars = Mapping[str, ConvertValue]
 SCALARS: Scalars = {
     "null": lambda _: None,
     "boolean": _boolean,
-    "int32": _whole(32),
-    "int64": _whole(64),
-    "float32": _real,
-    "float64": _real,
+    "int32": _integer(32),
+    "int64": _integer(64),
+    "float32": _float,
+    "float64": _float,
     "string": _text,
     "date": _date,
     "timestamp": _timestamp,
@@ -311,5 +311,5 @@ SCALARS: Scalars = {
     "variant": _text,
 }
 """By scalar of `treaty.core.state.columns.SCALARS`; JSON has no bytes."""
-PLAIN_SCALARS: Scalars = {**SCALARS, "int32": _whole(32, plain=True), "int64": _whole(64, plain=True)}
+PLAIN_SCALARS: Scalars = {**SCALARS, "int32": _integer(32, plain=True), "int64": _integer(64, plain=True)}
 """The same for schemas of draft 4, to which 1.0 is no integer; it is one since draft 6 (JSON Schema Validation, 6.1.1)."""

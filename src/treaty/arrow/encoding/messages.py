@@ -36,36 +36,36 @@ class _Batches:
 
     def write(self, rows: pa.Array) -> pa.Array:
         if self.columns is None:
-            return self._each(rows)
+            return self._encode_each(rows)
         valid = rows.is_valid().to_numpy(zero_copy_only=False)
         is_dense = not rows.null_count and not rows.offset
-        written = self._filled(rows if is_dense else rows.take(pa.array(np.flatnonzero(valid))))
+        written = self._encode_dense(rows if is_dense else rows.take(pa.array(np.flatnonzero(valid))))
         if is_dense or valid.all():
             return written
         places = np.cumsum(valid) - 1
         payloads, messages = written.flatten()
         back = pa.array(places, mask=~valid)
-        return _both(payloads.take(back), messages.take(back))
+        return _make_struct(payloads.take(back), messages.take(back))
 
-    def _filled(self, rows: pa.Array) -> pa.Array:
+    def _encode_dense(self, rows: pa.Array) -> pa.Array:
         """Rows of which none is null."""
         assert self.columns is not None
         try:
-            return _both(self.columns(rows), pa.nulls(len(rows), pa.string()))
+            return _make_struct(self.columns(rows), pa.nulls(len(rows), pa.string()))
         except REFUSED:
             pass
         if len(rows) <= FEW:
-            return self._each(rows)
+            return self._encode_each(rows)
         half = len(rows) // 2
         parts = (np.arange(half), np.arange(half, len(rows)))
-        return pa.concat_arrays([self._filled(rows.take(pa.array(one))) for one in parts])
+        return pa.concat_arrays([self._encode_dense(rows.take(pa.array(one))) for one in parts])
 
-    def _each(self, rows: pa.Array) -> pa.Array:
+    def _encode_each(self, rows: pa.Array) -> pa.Array:
         try:
             encoded = [self.row(one) for one in rows.to_pylist()]
         except UnicodeDecodeError:
             encoded = [self._encode_row(one) for one in rows]
-        return _both(
+        return _make_struct(
             pa.array([one for one, _ in encoded], pa.binary()), pa.array([one for _, one in encoded], pa.string())
         )
 
@@ -77,5 +77,5 @@ class _Batches:
         return self.row(value)
 
 
-def _both(payloads: pa.Array, messages: pa.Array) -> pa.Array:
+def _make_struct(payloads: pa.Array, messages: pa.Array) -> pa.Array:
     return pa.StructArray.from_arrays([payloads, messages], fields=list(KIND))

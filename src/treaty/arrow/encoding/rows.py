@@ -89,7 +89,7 @@ def _field(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: boo
         key = _value(entry.fields_by_name["key"], kind.key_type, f"{path}/{{key}}", careful=careful)
         if value is None and key is None and entry.fields_by_name["value"].message_type is None:
             return None  # the constructor takes pairs, but not of messages
-        first, second = key or _same, value or _same
+        first, second = key or _as_is, value or _as_is
         return lambda entries: {first(one): second(other) for one, other in entries}
     if not field.is_repeated:
         return _value(field, kind, path, careful=careful)
@@ -98,11 +98,11 @@ def _field(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: boo
 
 
 def _value(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: bool) -> Shape | None:
-    plain = _plain(field, kind, path, careful=careful)
+    plain = _single_value(field, kind, path, careful=careful)
     if not careful:
         return plain
     assert field.containing_type is not None, "fields of messages, not extensions"
-    shape, target = plain or _same, GetMessageClass(field.containing_type)
+    shape, target = plain or _as_is, GetMessageClass(field.containing_type)
 
     def change_value(value: Any) -> Any:
         try:
@@ -118,7 +118,7 @@ def _value(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: boo
     return change_value
 
 
-def _plain(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: bool) -> Shape | None:
+def _single_value(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: bool) -> Shape | None:
     inner = field.message_type
     if inner is None:
         if field.enum_type is not None:
@@ -136,7 +136,7 @@ def _plain(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: boo
     return lambda data: raw.FromString(data)  # noqa: PLW0108 - the method of a class that mypy knows too little about
 
 
-def _same(value: Any) -> Any:
+def _as_is(value: Any) -> Any:
     return value
 
 

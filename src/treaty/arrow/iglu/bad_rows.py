@@ -47,7 +47,7 @@ def _make_bad_row(texts: Mapping[str, str | None], failures: Sequence[Failure], 
         "loaderName": ARTIFACT,
         "encoding": "UTF-8",
         "parameters": [
-            {"name": name[:TEXT_CHARACTERS], "value": cut} for name, text in texts.items() for cut in _cut(text)
+            {"name": name[:TEXT_CHARACTERS], "value": cut} for name, text in texts.items() for cut in _split_text(text)
         ],
     }
     data = {
@@ -58,7 +58,7 @@ def _make_bad_row(texts: Mapping[str, str | None], failures: Sequence[Failure], 
     return json.dumps({"schema": SCHEMA_VIOLATIONS, "data": data}, separators=(",", ":"), ensure_ascii=False)
 
 
-def _cut(text: str | None) -> Iterator[str]:
+def _split_text(text: str | None) -> Iterator[str]:
     for begin in range(0, len(text or ""), TEXT_CHARACTERS):
         yield (text or "")[begin : begin + TEXT_CHARACTERS]
 

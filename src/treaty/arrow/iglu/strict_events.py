@@ -68,7 +68,7 @@ class StrictEvents:
     def learn_value(self, uri: str, schema: PartSchema) -> None:
         """Know the schema of a good event that is no envelope."""
         self._single[uri] = self._type_of(uri, schema, self._depth)
-        self._learned()
+        self._renew_decoder()
 
     def learn_envelope(self, uri: str, document: Any, parts: Iterable[tuple[str, PartSchema]]) -> None:
         """Know a good envelope, and the schemas of the parts in it, none of which is an envelope."""
@@ -79,9 +79,9 @@ class StrictEvents:
         levels = self._depth - (2 if envelope.is_array else 1)
         for part, schema in parts:
             envelope.parts[part] = self._type_of(part, schema, levels)
-        self._learned()
+        self._renew_decoder()
 
-    def _learned(self) -> None:
+    def _renew_decoder(self) -> None:
         """Make a new decoder where there are new types; that takes about as long as a look at an event for each of them."""
         self._missed += 1
         if len(self._types) > self._made and self._missed >= len(self._types):

@@ -94,11 +94,11 @@ class _Batches:
             records.append(columns)
             places.append(np.flatnonzero(of_head)[good])
             rest[places[-1]] = False
-        return self._joined(frames, records, places, rest)
+        return self._join_rows(frames, records, places, rest)
 
     def _columns(self, payloads: pa.Array) -> tuple[pa.Array, Mask]:
         """The records of payloads, and which of them they are."""
-        good = self.judge.good(payloads)
+        good = self.judge.find_valid(payloads)
         blamed: list[Mask] = []
         try:
             batch = self.load(payloads if good.all() else payloads.filter(pa.array(good)))
@@ -112,7 +112,7 @@ class _Batches:
         valid[np.flatnonzero(good)[bad]] = False
         return columns.filter(pa.array(~bad)), valid
 
-    def _joined(self, frames: pa.Array, records: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
+    def _join_rows(self, frames: pa.Array, records: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
         """All rows in their order: those that came in columns, and the rest read one by one."""
         remaining = collect_rows(map(self.row, list_frames(frames.filter(pa.array(rest)))), self.kind)
         if rest.all():  # neither joined nor sorted: each is a copy

@@ -13,7 +13,7 @@ from google.protobuf.message_factory import GetMessageClass
 from treaty.arrow.cells import AbsentCells, TooManyCellsError, find_widest, may_lack_much
 from treaty.arrow.decoded import NOTHING, ReadRow, RowResult
 from treaty.arrow.messages.absence import make_absence_counter
-from treaty.arrow.messages.unknown import unknown
+from treaty.arrow.messages.unknown import list_unknown_fields
 from treaty.arrow.messages.values import UnreadableValueError, record_of
 from treaty.formats.protobuf.encoding.wire import LENGTH, encode_varint
 from treaty.plan.avro.envelope import make_header
@@ -74,7 +74,7 @@ def decoder_of(plan: DecodePlan, kind: pa.StructType) -> ReadRow:
         except UnicodeDecodeError as error:  # proto2 lets any bytes be a string
             return None, "INVALID", f"a string is no UTF-8: {error}"
         if format_plan.unknown:
-            record[format_plan.unknown] = unknown(payload, numbers)
+            record[format_plan.unknown] = list_unknown_fields(payload, numbers)
         return record, None, None
 
     return decode

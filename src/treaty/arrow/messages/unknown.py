@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 _VARINT, _FIXED64, _LENGTH, _START, _END, _FIXED32 = range(6)
 
 
-def unknown(payload: bytes, numbers: AbstractSet[int]) -> list[tuple[int, bytes]]:
+def list_unknown_fields(payload: bytes, numbers: AbstractSet[int]) -> list[tuple[int, bytes]]:
     """Each field whose number is not known with its bytes, tags included, in the order of the wire.
 
     The payload is one that Protobuf's runtime has read. Fields of messages inside the message are not looked at.

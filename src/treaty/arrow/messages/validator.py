@@ -34,7 +34,7 @@ class PayloadValidator:
     reading.
     """
 
-    def good(self, payloads: pa.Array) -> Any:
+    def find_valid(self, payloads: pa.Array) -> Any:
         """A mask of the payloads (none of them null) that can be read, and in which all required fields are set."""
         joined = wrap_payloads(payloads, TAG)
         ends = np.frombuffer(joined.buffers()[1], np.int32)

@@ -86,10 +86,10 @@ def _value(field: FieldDescriptor, kind: pa.DataType, *, defaults: bool) -> Shap
     if field.enum_type is not None:
         return _symbol(field.enum_type)
     if field.message_type is None:
-        return Decimal if pa.types.is_decimal(kind) else _same
+        return Decimal if pa.types.is_decimal(kind) else _as_is
     full = field.message_type.full_name
     if full in WRAPPERS:
-        inside = Decimal if pa.types.is_decimal(kind) else _same
+        inside = Decimal if pa.types.is_decimal(kind) else _as_is
         return lambda message: inside(message.value)
     if full in KNOWN and not pa.types.is_struct(kind):
         return KNOWN[full](field, kind)
@@ -98,7 +98,7 @@ def _value(field: FieldDescriptor, kind: pa.DataType, *, defaults: bool) -> Shap
     return lambda message: message.SerializeToString(deterministic=True)
 
 
-def _same(value: Any) -> Any:
+def _as_is(value: Any) -> Any:
     return value
 
 

@@ -20,12 +20,12 @@ def is_same_schema(key: IgluKey, text: bytes, other: bytes) -> bool:
     if key.format != JSON_SCHEMA:
         return text == other
     try:
-        return _normal(text) == _normal(other)
+        return _normalize(text) == _normalize(other)
     except (ValueError, RecursionError):
         return False
 
 
-def _normal(data: bytes) -> str:
+def _normalize(data: bytes) -> str:
     document: Any = json.loads(data, parse_float=Decimal)
     if isinstance(document, dict):
         document.pop("$supersededBy", None)

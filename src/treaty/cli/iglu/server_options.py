@@ -39,10 +39,10 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @registry_option(required=True)
     @apikey_option
     @wraps(command)
-    def wrapped(*args: Any, registry: str, apikey: str | None, **options: Any) -> Any:
+    def run_with_server(*args: Any, registry: str, apikey: str | None, **options: Any) -> Any:
         return command(*args, server=IgluServer(find_api(registry), apikey), **options)
 
-    return wrapped
+    return run_with_server
 
 
 def find_api(url: str) -> str:

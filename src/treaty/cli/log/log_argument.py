@@ -67,12 +67,12 @@ def _refuse_missing(url: str) -> None:
 def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run the work of a command on an event loop; an error of the log ends the program with exit code 2."""
 
-    async def stoppable() -> T:
+    async def run_until_stopped() -> T:
         with announce_stop():
             return await work()
 
     try:
-        return asyncio.run(stoppable())
+        return asyncio.run(run_until_stopped())
     except UNUSABLE as error:
         raise UnusableError(str(error)) from error
     except OSError as error:

@@ -59,11 +59,11 @@ def _query_of(statement: CreateSourceStatement, sources: tuple[TypedSource, ...]
 
     key = tuple(column.name for column in statement.columns if column.role == "key")
     unbounded = statement.property("ALLOW_UNBOUNDED_STATE") == "true"
-    readable = tuple(_readable(source, place) for place, source in enumerate(sources, 1))
+    readable = tuple(_make_readable(source, place) for place, source in enumerate(sources, 1))
     return QueryBody(statement.name, statement.kind, statement.body, readable, key, statement.final, unbounded)
 
 
-def _readable(source: TypedSource, generation: int) -> "ReadableSource":
+def _make_readable(source: TypedSource, generation: int) -> "ReadableSource":
     from treaty.spark.planner.questions import ReadableSource  # noqa: PLC0415 (an extra)
 
     columns = tuple(name.strip() for name in source.properties["DEDUPLICATE"].split(",") if name.strip())

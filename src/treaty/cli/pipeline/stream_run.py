@@ -180,14 +180,14 @@ def _handle_signals(ending: Event) -> Iterator[None]:
     """Stop the stream gracefully at the first SIGTERM or SIGINT; a second one has its default effect."""
     before: dict[signal.Signals, Any] = {}
 
-    def asked(number: int, frame: FrameType | None) -> None:
+    def handle_signal(number: int, frame: FrameType | None) -> None:
         ending.set()
         silence_libraries()
         for signal_number, handler in before.items():
             signal.signal(signal_number, handler)
 
     for signal_number in (signal.SIGTERM, signal.SIGINT):
-        before[signal_number] = signal.signal(signal_number, asked)
+        before[signal_number] = signal.signal(signal_number, handle_signal)
     try:
         yield
     finally:

@@ -68,7 +68,7 @@ class ProduceRun:
         try:
             with _show_count() as progress, sender:
                 partitions = sender.find_partitions(self.options.topic, self.options.partition)
-                for item, record in self._each(source, partitions):
+                for item, record in self._make_records(source, partitions):
                     sender.send(record, item.name)
                     progress(sender.sent)
         finally:
@@ -76,7 +76,7 @@ class ProduceRun:
 
     def show(self, source: Iterator[InputRecord | InvalidInput]) -> Iterator[tuple[str, dict[str, str]]]:
         """Print the bytes of every record that would be sent, with its place in the input."""
-        for item, record in self._each(source):
+        for item, record in self._make_records(source):
             self.counts.sent += 1
             self.counts.bytes += len(record.value or b"") + len(record.key or b"")
             facts = {} if record.key is None else {"key": self._hex(record.key, self.key)}
@@ -99,7 +99,7 @@ class ProduceRun:
         text = f"{screen.format_count(counts.sent, 'record')} ({screen.format_count(counts.bytes, 'byte')}) {word} to {self.options.topic} in {seconds:.1f} s{more}"
         return f"{text}; values: {self.value.what}."
 
-    def _each(
+    def _make_records(
         self, source: Iterator[InputRecord | InvalidInput], partitions: frozenset[int] = frozenset()
     ) -> Iterator[tuple[InputRecord, OutgoingRecord]]:
         """Yield records that can be sent. An invalid one is reported and ends the run, unless invalid records are
@@ -109,7 +109,7 @@ class ProduceRun:
             try:
                 if isinstance(item, InvalidInput):
                     raise BadValueError(item.why)
-                record = self._outgoing(item, partitions)
+                record = self._make_record(item, partitions)
             except BadValueError as error:
                 self.counts.report_invalid(item.name, str(error))
                 if not self.options.skip:
@@ -118,7 +118,7 @@ class ProduceRun:
                 assert isinstance(item, InputRecord)
                 yield item, record
 
-    def _outgoing(self, item: InputRecord, partitions: frozenset[int]) -> OutgoingRecord:
+    def _make_record(self, item: InputRecord, partitions: frozenset[int]) -> OutgoingRecord:
         """Return a record with framed key and value. Raises `BadValueError`."""
         options = self.options
         data, more = frame_value(self.value, item.value, options.framing)

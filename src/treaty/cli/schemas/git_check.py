@@ -96,8 +96,8 @@ class RevisionCheck:
         now = read_text(path) if self.index is None else _read_indexed(self.index, path)
         new = _find_source(path, now, since.format, formats)
         olds = () if before is None else (SchemaSource(f"{path}@{since.base}", before, new.format),)
-        earlier = [since.references.resolve(replace(one, path=path), formats, self._then) for one in olds]
-        later = since.references.resolve(new, formats, self._now)
+        earlier = [since.references.resolve(replace(one, path=path), formats, self._read_earlier) for one in olds]
+        later = since.references.resolve(new, formats, self._read_current)
         history = compare_history(self.parser, earlier, later, since.policy)
         if any(step.faults for step in history.steps):
             # Nobody has data of a text that was no schema, and a commit that mends one has to pass.
@@ -109,13 +109,13 @@ class RevisionCheck:
         )
         return CheckResult(since.level, since.policy, new, olds, history, note, other_results)
 
-    def _now(self, path: str) -> str | None:
+    def _read_current(self, path: str) -> str | None:
         return read_file(path) if self.index is None else self.index.text(path)
 
-    def _then(self, path: str) -> str | None:
+    def _read_earlier(self, path: str) -> str | None:
         """Return a reference at the revision, or its current text if it did not exist yet."""
         text = self.then.text(path)
-        return self._now(path) if text is None else text
+        return self._read_current(path) if text is None else text
 
 
 def _find_source(path: str, text: str, format_: str | None, formats: FormatRegistry) -> SchemaSource:

@@ -71,7 +71,7 @@ def command(
     chosen = LintSelection((ALL,) if every else rules) if every or rules else None
     looked = _LintRun(formats, chosen, format_, References.parse(references, folders))
     for path in screen.track_progress(files, "looking"):
-        looked.at(path)
+        looked.lint_file(path)
     looked.print(output)
     sys.exit(looked.code)
 
@@ -90,7 +90,7 @@ class _LintRun:
     errors: list[str] = field(default_factory=list)
     seen: dict[Path, LintSelection | None] = field(default_factory=dict)
 
-    def at(self, path: str) -> None:
+    def lint_file(self, path: str) -> None:
         """Lint a file."""
         advice = self.chosen or find_lint_settings(path, self.formats, self.seen) or LintSelection()
         if advice.ignores(path):

@@ -80,7 +80,7 @@ class PieceReader:
         value = self.varint(path, what)
         return (value >> 1) ^ -(value & 1)
 
-    def rest(self, what: str) -> None:
+    def note_rest(self, what: str) -> None:
         """Note the remaining bytes as one piece, if there are any."""
         start = self.pieces[-1].offset + len(self.pieces[-1].data) if self.pieces else 0
         if start < len(self.data):

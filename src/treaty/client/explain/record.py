@@ -51,19 +51,19 @@ def explain_record(
         _frame(pieces, frame)
         written = _find_schema(registry, frame)
     except BadRecordError as bad:
-        pieces.rest("not read")
+        pieces.note_rest("not read")
         return RecordExplanation(tuple(pieces), None, str(bad))
     except NotFound as absent:
-        pieces.rest("not read")
+        pieces.note_rest("not read")
         return RecordExplanation(tuple(pieces), None, str(absent))
     try:
         _payload(registry, written, pieces, frame, encoding)
         if pieces.left:
             problem = f"{pieces.left} bytes are left after the record"
-            pieces.rest("left over")
+            pieces.note_rest("left over")
             return RecordExplanation(tuple(pieces), written, problem)
     except (UnexpectedBytesError, InvalidSchemaError, ValueError, TypeError) as error:
-        pieces.rest("not read")
+        pieces.note_rest("not read")
         return RecordExplanation(tuple(pieces), written, str(error))
     return RecordExplanation(tuple(pieces), written)
 
@@ -90,7 +90,7 @@ def _find_schema(registry: Registry, frame: Frame) -> SchemaFound:
 def _payload(registry: Registry, written: SchemaFound, pieces: PieceReader, frame: Frame, encoding: str) -> None:
     form = find_formats().find(written.format)
     if form is None:
-        pieces.rest(f"a payload of format {written.format}")
+        pieces.note_rest(f"a payload of format {written.format}")
         return
 
     def parse() -> Any:
@@ -111,7 +111,7 @@ def _payload(registry: Registry, written: SchemaFound, pieces: PieceReader, fram
     elif form.payloads:
         _plugin(choose_codec(form, encoding), parse(), pieces)
     else:
-        pieces.rest(f"a payload of format {form.name}")
+        pieces.note_rest(f"a payload of format {form.name}")
 
 
 def _plugin(codec: PayloadEncoding[Any], model: Any, pieces: PieceReader) -> None:

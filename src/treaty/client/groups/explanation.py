@@ -24,7 +24,7 @@ def explain_group_record(registry: Registry, group: str, data: bytes, *, encodin
         encoding_id, packed = split_encoding(data)
         reply = registry.ask(GetEncoding(subject_of(group), encoding_id))
     except (BadRecordError, NotFound) as error:
-        reader.rest("not read")
+        reader.note_rest("not read")
         return RecordExplanation(tuple(reader), None, str(error))
     version, codec = reply.answer.version, reply.answer.codec
     reader.take(1, "", "magic byte")
@@ -37,12 +37,12 @@ def explain_group_record(registry: Registry, group: str, data: bytes, *, encodin
     try:
         payload = unpack_payload(find_codec(codec.name), packed, codec.properties)
     except (CodecError, MissingCodecError) as error:
-        reader.rest("packed payload, not read")
+        reader.note_rest("packed payload, not read")
         return RecordExplanation(tuple(reader), schema, str(error))
     offset = reader.at
     if codec.name != NO_CODEC:
         payload, offset = make_trim(versions, version)(payload), 0
-        reader.rest(f"a payload of {len(payload)} bytes, packed")
+        reader.note_rest(f"a payload of {len(payload)} bytes, packed")
     explained = explain_record(versions, payload, make_frame_header(versions, version), encoding=encoding)
     pieces = [replace(one, offset=one.offset + offset) for one in explained.pieces if one.what != "frame"]
     return RecordExplanation((*reader, *pieces), explained.writer_schema, explained.problem)

@@ -38,9 +38,9 @@ OpenPayload = Callable[..., DeserializedPart]
 """`Deserializer.open` of a format: with the header of `make_frame_header` it reads payloads."""
 _NAME = "value"
 _SERIALIZERS: Mapping[str, Callable[[Registry, GroupType, SerializerSettings], WritePayload]] = {
-    "AVRO": lambda registry, one, settings: _bare(AvroSerializer(registry, one.given, settings)),
-    "JSON": lambda registry, one, settings: _bare(JsonSerializer(registry, one.given, settings)),
-    "PROTOBUF": lambda registry, one, settings: _bare(ProtobufSerializer(registry, one.kind, settings)),
+    "AVRO": lambda registry, one, settings: _make_payload_writer(AvroSerializer(registry, one.given, settings)),
+    "JSON": lambda registry, one, settings: _make_payload_writer(JsonSerializer(registry, one.given, settings)),
+    "PROTOBUF": lambda registry, one, settings: _make_payload_writer(ProtobufSerializer(registry, one.kind, settings)),
 }
 
 
@@ -118,10 +118,12 @@ def make_payload_writer(
     if make is not None:
         return make(registry, group_type, chosen)
     serializer = PayloadSerializer(registry, None, chosen, format_=version.format, encoding=settings.encoding)
-    return _bare(serializer)
+    return _make_payload_writer(serializer)
 
 
-def _bare(serialize: AvroSerializer | JsonSerializer | ProtobufSerializer | PayloadSerializer) -> WritePayload:
+def _make_payload_writer(
+    serialize: AvroSerializer | JsonSerializer | ProtobufSerializer | PayloadSerializer,
+) -> WritePayload:
     """Return the payload that a serializer writes behind a frame in a header."""
     if not (isinstance(serialize, ProtobufSerializer) and serialize.takes_any):
         serialize.prepare(_NAME)

@@ -120,7 +120,7 @@ class BackgroundLoop:
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the loop, and return its value."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._started()).result()
+        return asyncio.run_coroutine_threadsafe(coroutine, self._start_loop()).result()
 
     def close(self) -> None:
         """Stop the loop and its thread."""
@@ -132,7 +132,7 @@ class BackgroundLoop:
             thread.join()
             loop.close()
 
-    def _started(self) -> asyncio.AbstractEventLoop:
+    def _start_loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()

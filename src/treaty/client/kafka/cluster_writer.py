@@ -83,10 +83,10 @@ class ClusterWriter:
 
     @staticmethod
     def _produce(producer: Any, record: OutgoingRecord, acknowledged: list[Any], place: int) -> None:
-        def done(error: Any, message: Any) -> None:
+        def on_delivery(error: Any, message: Any) -> None:
             acknowledged[place] = error if error is not None else RecordPlace(message.partition(), message.offset())
 
-        words = {"partition": record.partition, "timestamp": record.time, "on_delivery": done}
+        words = {"partition": record.partition, "timestamp": record.time, "on_delivery": on_delivery}
         if record.headers:
             words["headers"] = list(record.headers)
         while True:

@@ -81,14 +81,14 @@ class RecordProducer(AbstractContextManager["RecordProducer"]):
     def send(self, record: OutgoingRecord, name: str) -> None:
         """Send a record; `name` is passed to `on_failure` if it does not arrive. Raises `KafkaClientError`."""
 
-        def done(error: Any, message: Any) -> None:
+        def on_delivery(error: Any, message: Any) -> None:
             if error is None:
                 self.sent += 1
                 self.bytes += len(message.value() or b"") + len(message.key() or b"")
             else:
                 self.on_failure(name, str(make_client_error(error, self.cluster.servers, self._heard)))
 
-        words = {"partition": record.partition, "timestamp": record.time, "on_delivery": done}
+        words = {"partition": record.partition, "timestamp": record.time, "on_delivery": on_delivery}
         if record.headers:
             words["headers"] = list(record.headers)
         with translate_errors(self._kafka, self.cluster.servers, self._heard):

@@ -116,10 +116,10 @@ def write_topic(
         return TopicExport(total, len(fresh), tuple(conflicts.kept), conflicts.more)
     problems = ProblemList(plan.conflicts)
 
-    def lost(name: str, why: str) -> None:
+    def note_lost(name: str, why: str) -> None:
         problems.add(TransferProblem(name, "not written", why))
 
-    with RecordProducer(cluster, lost) as sender:
+    with RecordProducer(cluster, note_lost) as sender:
         for at, (key, value, beside) in enumerate(fresh, 1):
             headers = ((HEADER, beside),) if beside else ()
             sender.send(OutgoingRecord(topic, key, value, headers), key.decode())

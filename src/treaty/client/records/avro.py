@@ -57,7 +57,7 @@ def encode(schema: AvroSchema, value: Any) -> bytes:
         and find_parser(root) is None
         and isinstance(value, str)
     ):
-        return _raw(value, None)  # what is only bytes has no length in front
+        return _latin_bytes(value, None)  # what is only bytes has no length in front
     out = bytearray()
     _Encoder(schema).put(schema.root, value, None, out)
     return bytes(out)
@@ -128,12 +128,12 @@ class _Encoder:
         if isinstance(value, dict) and len(value) == 1:
             (name,) = value
             named = next((at for at, one in enumerate(branches) if branch_name(one) == name), None)
-            if named is not None and self._tries((named, branches[named]), value[name], (path, name), out) is None:
+            if named is not None and self._try_branch((named, branches[named]), value[name], (path, name), out) is None:
                 return
         order = sorted(enumerate(branches), key=lambda one: _is_unlikely(one[1], value))
         whys = []
         for candidate in order:
-            why = self._tries(candidate, value, path, out)
+            why = self._try_branch(candidate, value, path, out)
             if why is None:
                 return
             whys.append(why)
@@ -142,7 +142,7 @@ class _Encoder:
             raise closest  # a branch took the value and stopped inside it
         raise UnfitValueError(path, value, f"of a branch of the union: {', '.join(map(branch_name, branches))}")
 
-    def _tries(
+    def _try_branch(
         self, candidate: tuple[int, ResolvedType], value: Any, path: ValuePath, out: bytearray
     ) -> "UnfitValueError | None":
         """Append a value under a branch; if that fails, append nothing and return the error."""
@@ -185,7 +185,7 @@ def _leaf(node: ResolvedType, value: Any, path: ValuePath) -> bytes:
         value = _read_logical(parser, value, path)
     match node:
         case AvroFixed(full, size) if isinstance(value, bytes | str):
-            data = value if isinstance(value, bytes) else _raw(value, path)
+            data = value if isinstance(value, bytes) else _latin_bytes(value, path)
             if len(data) != size:
                 raise UnfitValueError(path, value, f"{size} bytes long, as {full} is; it has {len(data)}")
             return data
@@ -200,7 +200,7 @@ def _leaf(node: ResolvedType, value: Any, path: ValuePath) -> bytes:
         case AvroPrimitive("string") if isinstance(value, str):
             return _text(value, path)
         case AvroPrimitive("bytes") if isinstance(value, bytes | str):
-            return _long_bytes(value if isinstance(value, bytes) else _raw(value, path))
+            return _long_bytes(value if isinstance(value, bytes) else _latin_bytes(value, path))
         case AvroPrimitive("int" | "long" | "float" | "double" as kind) if (
             number := _number(kind, value, path)
         ) is not None:
@@ -242,7 +242,7 @@ def _text(value: str, path: ValuePath) -> bytes:
         raise UnfitValueError(path, value, "a string that has a UTF-8 form") from None
 
 
-def _raw(value: str, path: ValuePath) -> bytes:
+def _latin_bytes(value: str, path: ValuePath) -> bytes:
     try:
         return value.encode("latin-1")
     except UnicodeEncodeError:

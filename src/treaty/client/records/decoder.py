@@ -69,16 +69,16 @@ class RecordDecoder:
         if how == "text":
             return DecodedPart(show_data(data))
         if how == "schema":
-            return self._framed(data, part, tuple(headers))
+            return self._decode_framed(data, part, tuple(headers))
         given_headers = tuple(headers)
         if data[:1] in {b"\0", b"\1"} or any(name == HEADER_OF[part] for name, _ in given_headers):
             try:
-                return self._framed(data, part, given_headers)
+                return self._decode_framed(data, part, given_headers)
             except BadRecordError:
                 pass
         return DecodedPart(show_data(data))
 
-    def _framed(self, data: bytes, part: Part, headers: tuple[tuple[str, bytes], ...]) -> DecodedPart:
+    def _decode_framed(self, data: bytes, part: Part, headers: tuple[tuple[str, bytes], ...]) -> DecodedPart:
         frame = unframe(data, headers, part, headed=True)
         try:
             if isinstance(frame.schema, int):

@@ -90,7 +90,7 @@ def _time(value: Any, unit: int) -> Any:
     parsed = time.fromisoformat(bare)
     if parsed.tzinfo is not None:
         raise ValueError("a time of day has no zone")
-    return ((parsed.hour * 60 + parsed.minute) * 60 + parsed.second) * unit + _exact(nanos, unit)
+    return ((parsed.hour * 60 + parsed.minute) * 60 + parsed.second) * unit + _scale_exactly(nanos, unit)
 
 
 def _stamp(value: Any, unit: int, *, local: bool) -> Any:
@@ -101,7 +101,7 @@ def _stamp(value: Any, unit: int, *, local: bool) -> Any:
     if (parsed.tzinfo is None) != local:
         raise ValueError("it has a zone, and is a local one" if local else "without a zone, such as Z at its end")
     gap: timedelta = parsed.replace(tzinfo=UTC) - EPOCH if local else parsed - EPOCH
-    return (gap.days * 86_400 + gap.seconds) * unit + _exact(nanos, unit)
+    return (gap.days * 86_400 + gap.seconds) * unit + _scale_exactly(nanos, unit)
 
 
 def _split(value: str) -> tuple[str, int]:
@@ -115,7 +115,7 @@ def _split(value: str) -> tuple[str, int]:
     return head + tail[len(digits) :], int(digits.ljust(9, "0"))
 
 
-def _exact(nanos: int, unit: int) -> int:
+def _scale_exactly(nanos: int, unit: int) -> int:
     quotient, rest = divmod(nanos * unit, UNITS["nanos"])
     if rest:
         raise ValueError(f"finer than its type, which has {len(str(unit)) - 1} digits after the point")

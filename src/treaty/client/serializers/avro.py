@@ -48,7 +48,7 @@ class AvroSerializer:
         self._typed = typed if typed is not None and typed.kind is not None else None
         draft = typed.draft if typed is not None else None
 
-        def own(within: Subject) -> ResolvedSchema:
+        def resolve_own(within: Subject) -> ResolvedSchema:
             assert draft is not None
             return fetch_resolved_schema(self._writer.registry, FORMAT, draft.text, draft.references, within)
 
@@ -58,7 +58,7 @@ class AvroSerializer:
             (FORMAT, _make_codec),
             settings or SerializerSettings(),
             own_draft,
-            OwnSchema(own) if draft else None,
+            OwnSchema(resolve_own) if draft else None,
         )
         self._name = full_name(draft.text) if draft else ""
 

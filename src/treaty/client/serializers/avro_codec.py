@@ -124,8 +124,8 @@ class AvroCodec:
     @cached_property
     def lookup_digest(self) -> str:
         """A key that is equal for schemas whose payloads are read alike: without docs, aliases and defaults."""
-        named = {name: _bare(one) for name, one in self.named.items() if name != _WRAPPER}
-        return json.dumps([_bare(self.payload), named], sort_keys=True)
+        named = {name: _strip_comments(one) for name, one in self.named.items() if name != _WRAPPER}
+        return json.dumps([_strip_comments(self.payload), named], sort_keys=True)
 
     @property
     def payload(self) -> Any:
@@ -166,11 +166,15 @@ def make_text_skipper(text: str) -> Skip | None:
     return None if codec.model.root == AvroPrimitive("bytes") else codec.skim
 
 
-def _bare(schema: Any) -> Any:
+def _strip_comments(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_bare(each) for each in schema]
+        return [_strip_comments(each) for each in schema]
     if isinstance(schema, dict):
-        return {key: _bare(each) for key, each in schema.items() if key not in _COMMENTS and not key.startswith("__")}
+        return {
+            key: _strip_comments(value)
+            for key, value in schema.items()
+            if key not in _COMMENTS and not key.startswith("__")
+        }
     return schema
 
 
@@ -292,11 +296,11 @@ def _json(text: str) -> Any:
 
 def _describe_errors(error: ValidationError) -> str:
     """Return the message of a mismatch, without the name of the wrapper."""
-    whys = [f"{one.field or 'value'}: {_short(one)}" for one in error.errors]
+    whys = [f"{one.field or 'value'}: {_describe_error(one)}" for one in error.errors]
     return "; ".join(whys).replace(f"{_WRAPPER}.r", "value")
 
 
-def _short(error: Any) -> str:
+def _describe_error(error: Any) -> str:
     expected = (
         error.schema
         if isinstance(error.schema, str)

@@ -77,7 +77,7 @@ class JsonSerializer:
         typed = as_typed(schema, FORMAT)
         draft = typed.draft if typed is not None else None
 
-        def own(within: Subject) -> ResolvedSchema:
+        def resolve_own(within: Subject) -> ResolvedSchema:
             assert draft is not None
             return fetch_resolved_schema(self._writer.registry, FORMAT, draft.text, draft.references, within)
 
@@ -87,7 +87,7 @@ class JsonSerializer:
             (FORMAT, _make_validator),
             settings or SerializerSettings(),
             own_draft,
-            OwnSchema(own) if draft else None,
+            OwnSchema(resolve_own) if draft else None,
         )
         self._name = _title(draft.text) if draft else ""
         self._to_json = to_json or (typed.take if typed else as_is)

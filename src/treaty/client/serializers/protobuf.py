@@ -115,7 +115,7 @@ class ProtobufSerializer:
         self._settings = settings or SerializerSettings()
         self._each: dict[type[Value], _ClassSerializer] = {}
         if kind is not None:
-            self._of(kind)
+            self._get_serializer(kind)
 
     def __call__(self, value: Any, topic: str = "", part: Part = "value") -> SerializedPart:
         """Return the key or value part for this message; None becomes a tombstone. Raises `BadValueError` for a message
@@ -128,7 +128,7 @@ class ProtobufSerializer:
             if self._kind is not None or not isinstance(value, Value):
                 expected = "messages" if self._kind is None else cast("Descriptor", self._kind.DESCRIPTOR).full_name
                 raise BadValueError(f"the value is a {type(value).__name__}, this serializer writes {expected}")
-            serializer = self._of(type(value))
+            serializer = self._get_serializer(type(value))
         return serializer.serialize(value, topic, part)
 
     def prepare(self, topic: str = "", part: Part = "value") -> None:
@@ -137,7 +137,7 @@ class ProtobufSerializer:
             raise ValueError("a serializer without a class has no schema before the first message; give it a class")
         self._each[self._kind].prepare(topic, part)
 
-    def _of(self, kind: type[Value]) -> "_ClassSerializer":
+    def _get_serializer(self, kind: type[Value]) -> "_ClassSerializer":
         if len(self._each) >= MAX_CODECS:
             self._each.clear()
         return self._each.setdefault(kind, _ClassSerializer(self._registry, kind, self._settings))
@@ -149,7 +149,7 @@ class _ClassSerializer:
     def __init__(self, registry: Registry, kind: type[Value], settings: SerializerSettings) -> None:
         self._descriptor = cast("Descriptor", kind.DESCRIPTOR)
         self._writer = WriterSchemas(
-            registry, (FORMAT, _make_codec), settings, self._draft, OwnSchema(self._own, self._is_relevant)
+            registry, (FORMAT, _make_codec), settings, self._draft, OwnSchema(self._resolve_own, self._is_relevant)
         )
         own = isinstance(settings.choice, (AutoRegister, MustExist))
         self._head = encode_path(_path(self._descriptor)) if own else None
@@ -174,7 +174,7 @@ class _ClassSerializer:
     def prepare(self, topic: str, part: Part) -> None:
         self._writer.bind(topic, part, self._descriptor.full_name)
 
-    def _own(self, within: Subject) -> ResolvedSchema:
+    def _resolve_own(self, within: Subject) -> ResolvedSchema:
         return _resolve_file(self._descriptor.file, {})
 
     def _is_relevant(self, finding: Finding) -> bool:
@@ -184,16 +184,17 @@ class _ClassSerializer:
         return finding.path.startswith(f"#/{name.replace('.', '/')}/")
 
     def _draft(self) -> Draft:
-        return self._of(self._descriptor.file, {})
+        return self._make_draft(self._descriptor.file, {})
 
-    def _of(self, file: FileDescriptor, stored: dict[str, Reference]) -> Draft:
+    def _make_draft(self, file: FileDescriptor, stored: dict[str, Reference]) -> Draft:
         """Return a file as a draft, after the files that it imports."""
         references = tuple(self._reference(one, stored) for one in file.dependencies if not one.name.startswith(KNOWN))
         return Draft(_text(file), FORMAT, references)
 
     def _reference(self, file: FileDescriptor, references: dict[str, Reference]) -> Reference:
         if file.name not in references:
-            draft, subject, choice = self._of(file, references), subject_of(file.name), self._writer.settings.choice
+            draft = self._make_draft(file, references)
+            subject, choice = subject_of(file.name), self._writer.settings.choice
             if isinstance(choice, MustExist):
                 number = self._writer.registry.ask(Lookup(subject, draft, choice.normalize)).answer.number
             else:

@@ -77,7 +77,7 @@ class SubjectNaming:
         if not isinstance(how, AssociatedNameStrategy):
             return how(topic, part, record)
         _needs("topic", topic)
-        associated = self._found.get((topic, part), lambda: self._associated(how, topic, part), ttl=how.seconds)
+        associated = self._found.get((topic, part), lambda: self._find_associated(how, topic, part), ttl=how.seconds)
         if associated:
             return associated[0]
         if how.fallback == "none":
@@ -86,7 +86,7 @@ class SubjectNaming:
             )
         return STRATEGIES[how.fallback](topic, part, record)
 
-    def _associated(self, how: AssociatedNameStrategy, topic: str, part: Part) -> tuple[Subject, ...]:
+    def _find_associated(self, how: AssociatedNameStrategy, topic: str, part: Part) -> tuple[Subject, ...]:
         try:
             answer = self._registry.ask(ListAssociations(OfName(topic, how.cluster), kinds=(part,))).answer
         except (NotFound, NotOffered):

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from treaty.client.transfer.desired import DesiredState, DesiredSubject, OrderedSubject
-from treaty.client.transfer.dry_run import latest, register, stand
+from treaty.client.transfer.dry_run import find_latest_numbers, register, stand
 from treaty.client.transfer.image_writer import write
 from treaty.client.transfer.registry_image import TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, own_config
@@ -72,7 +72,7 @@ def apply(
     tried = _ApplyRun(trial, registry, {}).go(plan, ignore_progress)
     if dry_run or not tried.fine:
         return tried
-    return _ApplyRun(registry, registry, latest(before, subjects)).go(plan, report)
+    return _ApplyRun(registry, registry, find_latest_numbers(before, subjects)).go(plan, report)
 
 
 def _place(desired: DesiredSubject, words: str) -> tuple[Subject, int]:
@@ -94,13 +94,13 @@ class _ApplyRun:
     def go(self, plan: DesiredState, report: ReportProgress) -> ApplyResult:
         changes: list[SubjectChange] = []
         for ordered in plan.ordered:
-            changes.append(self._one(ordered))
+            changes.append(self._apply_subject(ordered))
             report("applied", len(changes), len(plan.ordered))
             if changes[-1].kind == "refused" and self.latest:
                 break  # the trial accepted it: another client wrote in between
         return ApplyResult(tuple(changes))
 
-    def _one(self, ordered: OrderedSubject) -> SubjectChange:
+    def _apply_subject(self, ordered: OrderedSubject) -> SubjectChange:
         desired = ordered.desired
         settings = self._settings(desired)
         try:

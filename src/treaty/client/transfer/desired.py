@@ -66,32 +66,32 @@ class _Ordering:
         """Take the subjects whose references are known, note their names, and repeat."""
         waiting: list[tuple[DesiredSubject, tuple[str, ...]]] = []
         for desired in desired_subjects:
-            needed = self._needed(desired)
+            needed = self._list_needed(desired)
             if needed is not None:
                 waiting.append((desired, needed))
                 self.names[desired.format, desired.path] = desired
         while waiting:
-            ready = [one for one in waiting if all(self._known(one[0], name) for name in one[1])]
+            ready = [one for one in waiting if all(self._is_known(one[0], name) for name in one[1])]
             if not ready:
-                self.problems += [self._stuck(desired, needed, waiting) for desired, needed in waiting]
+                self.problems += [self._explain_waiting(desired, needed, waiting) for desired, needed in waiting]
                 break
             for desired, needed in ready:
                 self._take(desired, needed)
             waiting = [one for one in waiting if one not in ready]
         return DesiredState(tuple(self.ordered), tuple(self.problems))
 
-    def _needed(self, desired: DesiredSubject) -> tuple[str, ...] | None:
+    def _list_needed(self, desired: DesiredSubject) -> tuple[str, ...] | None:
         try:
             return tuple(one.name for one in self.formats[desired.format].references(desired.text))
         except InvalidSchemaError as error:
             self.problems += [TransferProblem(desired.path, "not a valid schema", str(one)) for one in error.faults]
             return None
 
-    def _known(self, desired: DesiredSubject, name: str) -> bool:
-        where = self._where(desired, name)
+    def _is_known(self, desired: DesiredSubject, name: str) -> bool:
+        where = self._find_referenced(desired, name)
         return isinstance(where, str) or (where is not None and where.subject in self.meanings)
 
-    def _where(self, desired: DesiredSubject, name: str) -> DesiredSubject | str | None:
+    def _find_referenced(self, desired: DesiredSubject, name: str) -> DesiredSubject | str | None:
         """Who has a name: as the desired subject says, by name, by path, or by the end of a path."""
         stated = dict(desired.references).get(name)
         if stated is not None:
@@ -103,7 +103,7 @@ class _Ordering:
         return ends[0] if len({one.subject for one in ends}) == 1 else None
 
     def _take(self, desired: DesiredSubject, needed: tuple[str, ...]) -> None:
-        uses = tuple((name, self._where(desired, name) or "") for name in needed)
+        uses = tuple((name, self._find_referenced(desired, name) or "") for name in needed)
         self.ordered.append(OrderedSubject(desired, uses))
         inside = [(name, use) for name, use in uses if isinstance(use, DesiredSubject)]
         bindings = tuple(
@@ -121,15 +121,16 @@ class _Ordering:
         if description.type_name:
             self.names.setdefault((desired.format, description.type_name), desired)
 
-    def _stuck(
+    def _explain_waiting(
         self, desired: DesiredSubject, needed: tuple[str, ...], waiting: list[tuple[DesiredSubject, tuple[str, ...]]]
     ) -> TransferProblem:
-        missing = [name for name in needed if not self._known(desired, name)]
+        missing = [name for name in needed if not self._is_known(desired, name)]
         waiting_subjects = {one[0].subject for one in waiting} - {desired.subject}
         in_waiting = [
             name
             for name in missing
-            if isinstance(where := self._where(desired, name), DesiredSubject) and where.subject in waiting_subjects
+            if isinstance(where := self._find_referenced(desired, name), DesiredSubject)
+            and where.subject in waiting_subjects
         ]
         if in_waiting:
             return TransferProblem(

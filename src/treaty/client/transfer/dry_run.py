@@ -66,7 +66,7 @@ def read_whole(registry: Registry, subjects: Iterable[str]) -> tuple[list[Export
     return groups, exported
 
 
-def latest(image: RegistryImage, subjects: Iterable[Subject]) -> dict[Subject, int]:
+def find_latest_numbers(image: RegistryImage, subjects: Iterable[Subject]) -> dict[Subject, int]:
     """The number of the latest live version of each subject, -1 where there is none."""
     numbers = dict.fromkeys(subjects, -1)
     for version in image.versions:

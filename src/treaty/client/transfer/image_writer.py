@@ -73,28 +73,28 @@ class _Writing:
         try:
             with ThreadPoolExecutor(THREADS, "treaty-transfer") as pool:
                 contexts = ((f"context {name}", MakeContext(name, highest)) for name, highest in plan.made)
-                self._all(pool, contexts)
-                self._all(pool, ((f"policy {name}", CreatePolicy(name, policy)) for name, policy in plan.policies))
-                self._all(pool, add_keys(plan.api_keys))
-                self._all(pool, begin_groups(plan.groups))
+                self._send_all(pool, contexts)
+                self._send_all(pool, ((f"policy {name}", CreatePolicy(name, policy)) for name, policy in plan.policies))
+                self._send_all(pool, add_keys(plan.api_keys))
+                self._send_all(pool, begin_groups(plan.groups))
                 for wave in plan.waves:
-                    self._registered(pool, wave)
+                    self._register_wave(pool, wave)
                 for requests in finish_groups(plan.groups):
-                    self._all(pool, requests)
-                self._all(pool, ((f"deletion of {_name(one)}", _delete(one)) for one in plan.deletions))
-                self._all(pool, ((_tie(one), self._associate(one)) for one in plan.associations))
+                    self._send_all(pool, requests)
+                self._send_all(pool, ((f"deletion of {_name(one)}", _delete(one)) for one in plan.deletions))
+                self._send_all(pool, ((_tie(one), self._associate(one)) for one in plan.associations))
                 for problem in pool.map(self._configure, plan.configs):
                     self._count(problem)
         finally:
             for scope, own in plan.lifted:
-                problem = self._try(f"mode of {_name_scope(scope)}", SetMode(scope, own, force=True))
+                problem = self._send(f"mode of {_name_scope(scope)}", SetMode(scope, own, force=True))
                 if problem is not None:
                     self.problems.add(problem)
         for scope, mode in plan.modes:
-            self._count(self._try(f"mode of {_name_scope(scope)}", SetMode(scope, mode, force=True)))
+            self._count(self._send(f"mode of {_name_scope(scope)}", SetMode(scope, mode, force=True)))
         return TransferReport(plan, self.written, tuple(self.problems.kept), self.problems.more)
 
-    def _registered(self, pool: ThreadPoolExecutor, wave: Iterable[VersionFound]) -> None:
+    def _register_wave(self, pool: ThreadPoolExecutor, wave: Iterable[VersionFound]) -> None:
         for problem in pool.map(self._register, wave):
             self._count(problem)
 
@@ -134,7 +134,7 @@ class _Writing:
         scope, config = setting
         what = f"config of {_name_scope(scope)}"
         if not self.plan.native:
-            return self._try(what, SetConfig(scope, in_words(config), list_cleared_members(config)))
+            return self._send(what, SetConfig(scope, in_words(config), list_cleared_members(config)))
         numbers = self.plan.numbers.get(scope, {})
         exact = str(Subject(scope.context, scope.name or "")) in self.plan.groups.exact
         if begins_at(config) and not numbers and not exact:
@@ -146,7 +146,7 @@ class _Writing:
                 )
         except RegistryError as no:
             return TransferProblem(what, "not written", str(no))
-        return self._try(what, SetConfig(scope, exactly(config), list_cleared_members(config)))
+        return self._send(what, SetConfig(scope, exactly(config), list_cleared_members(config)))
 
     def _ordinal(self, scope: Scope, number: int) -> int:
         subject = Subject(scope.context, scope.name or "")
@@ -167,12 +167,12 @@ class _Writing:
         )
         return Associate(association.resource, (wish,))
 
-    def _all(self, pool: ThreadPoolExecutor, requests: Iterable[tuple[str, Request[object]]]) -> None:
-        work: Callable[[tuple[str, Request[object]]], TransferProblem | None] = lambda each: self._try(*each)  # noqa: E731
+    def _send_all(self, pool: ThreadPoolExecutor, requests: Iterable[tuple[str, Request[object]]]) -> None:
+        work: Callable[[tuple[str, Request[object]]], TransferProblem | None] = lambda each: self._send(*each)  # noqa: E731
         for problem in pool.map(work, requests):
             self._count(problem)
 
-    def _try(self, what: str, request: Request[object]) -> TransferProblem | None:
+    def _send(self, what: str, request: Request[object]) -> TransferProblem | None:
         try:
             self.registry.ask(request)
         except RegistryError as no:

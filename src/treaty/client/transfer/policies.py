@@ -89,7 +89,9 @@ def shift_ordinals(config: Config, ordinals: Mapping[int, int]) -> Config:
     if level is None:
         return config
 
-    def there(range_: VersionRange) -> VersionRange:
+    def shift_range(range_: VersionRange) -> VersionRange:
         return replace(range_, ordinal=ordinals[range_.ordinal]) if range_.kind == "till" else range_
 
-    return replace(config, exact_level=replace(level, backward=there(level.backward), forward=there(level.forward)))
+    return replace(
+        config, exact_level=replace(level, backward=shift_range(level.backward), forward=shift_range(level.forward))
+    )

@@ -7,7 +7,7 @@ target has under these names and what is in force there; only when nothing is re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from treaty.client.transfer.dry_run import collect, latest, read_whole, register, stand
+from treaty.client.transfer.dry_run import collect, find_latest_numbers, read_whole, register, stand
 from treaty.client.transfer.group_plan import PLAIN
 from treaty.client.transfer.group_requests import draft_of
 from treaty.client.transfer.image_writer import write
@@ -139,7 +139,7 @@ def promote(
     tried = _PromotionRun(plan, trial, {}).go(ignore_progress)
     if tried.problems or dry_run:
         return tried
-    return _PromotionRun(plan, target, latest(before, plan.subjects)).go(report)
+    return _PromotionRun(plan, target, find_latest_numbers(before, plan.subjects)).go(report)
 
 
 def _chooses_policy(target: Registry, subject: Subject, exported: ExportedSubject) -> bool:

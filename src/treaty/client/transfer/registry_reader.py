@@ -104,10 +104,10 @@ def _with_known_ranges(image: RegistryImage) -> RegistryImage:
     for exported in image.whole_versions if any(begins_at(config) for _, config in image.configs) else ():
         ordinals.setdefault(exported.version.subject, []).append(exported.version.ordinal)
 
-    def known(scope: Scope, config: Config) -> Config:
+    def with_known_range(scope: Scope, config: Config) -> Config:
         return at_known_ordinals(config, ordinals.get(str(Subject(scope.context, scope.name or "")), ()))
 
-    return replace(image, configs=tuple((scope, known(scope, config)) for scope, config in image.configs))
+    return replace(image, configs=tuple((scope, with_known_range(scope, config)) for scope, config in image.configs))
 
 
 def _read_whole(registry: Registry, prefix: Subject, report: ReportProgress) -> RegistryImage | None:
@@ -328,22 +328,22 @@ def own_config(registry: Registry, scope: Scope) -> Config | None:
     recognized by what is in force there. Raises `NotFound` for a subject that has none.
     """
 
-    def ask(asked_scope: Scope, resolve: bool) -> Config:  # noqa: FBT001 - the signature that `_own` calls
+    def ask(asked_scope: Scope, resolve: bool) -> Config:  # noqa: FBT001 - the signature that `_find_own` calls
         return without_name(registry.ask(GetConfig(asked_scope, resolve)).answer.config)
 
-    return _own(scope, ask, Config(level=DEFAULT_LEVEL))
+    return _find_own(scope, ask, Config(level=DEFAULT_LEVEL))
 
 
 def own_mode(registry: Registry, scope: Scope) -> str | None:
     """The mode that is set at a scope, or None."""
 
-    def ask(asked_scope: Scope, resolve: bool) -> str:  # noqa: FBT001 - the signature that `_own` calls
+    def ask(asked_scope: Scope, resolve: bool) -> str:  # noqa: FBT001 - the signature that `_find_own` calls
         return registry.ask(GetMode(asked_scope, resolve)).answer.mode or DEFAULT_MODE
 
-    return _own(scope, ask, DEFAULT_MODE)
+    return _find_own(scope, ask, DEFAULT_MODE)
 
 
-def _own(scope: Scope, ask: Callable[[Scope, bool], A], default: A) -> A | None:
+def _find_own(scope: Scope, ask: Callable[[Scope, bool], A], default: A) -> A | None:
     try:
         own = ask(scope, False)
     except NotFound:

@@ -24,7 +24,7 @@ from treaty.client.types.shapes import (
     Shape,
     TupleShape,
     UnionShape,
-    distinct,
+    list_distinct,
 )
 from treaty.client.types.unions import fits
 
@@ -33,12 +33,12 @@ _FLOATS = ("double", "float")
 
 def avro_schema(derived: DerivedType) -> Any:
     """Return the Avro schema of a shape, as parsed JSON. Raises `NoSchemaError` for what Avro can't say."""
-    return _Printer(derived).of(derived.shape, "value")
+    return _Printer(derived).print_shape(derived.shape, "value")
 
 
 def branches(shape: UnionShape | TupleShape) -> tuple[Shape, ...]:
     """The branches of a union as Avro has them: whole numbers before others, so that they stay whole."""
-    flat = shape.branches if isinstance(shape, UnionShape) else distinct(shape.items)
+    flat = shape.branches if isinstance(shape, UnionShape) else list_distinct(shape.items)
     return tuple(sorted(flat, key=lambda one: isinstance(one, ScalarShape) and one.avro in _FLOATS))
 
 
@@ -49,7 +49,7 @@ class _Printer:
         self._records: Mapping[str, RecordShape] = derived.records
         self._named_before: set[str] = set()
 
-    def of(self, shape: Shape, path: str) -> Any:
+    def print_shape(self, shape: Shape, path: str) -> Any:
         """The schema of a shape."""
         match shape:
             case ScalarShape():
@@ -58,23 +58,23 @@ class _Printer:
                     raise NoSchemaError(path, message)
                 return dict(shape.avro) if isinstance(shape.avro, dict) else shape.avro
             case SequenceShape():
-                return {"type": "array", "items": self.of(shape.item, f"{path}[]")}
+                return {"type": "array", "items": self.print_shape(shape.item, f"{path}[]")}
             case MapShape():
-                return {"type": "map", "values": self.of(shape.value, f"{path}{{}}")}
+                return {"type": "map", "values": self.print_shape(shape.value, f"{path}{{}}")}
             case TupleShape():
                 items = branches(shape)
-                inner = self.of(items[0], f"{path}[]") if len(items) == 1 else self._union(items, f"{path}[]")
+                inner = self.print_shape(items[0], f"{path}[]") if len(items) == 1 else self._union(items, f"{path}[]")
                 return {"type": "array", "items": inner}
             case UnionShape():
                 return self._union(branches(shape), path)
             case LiteralShape():
-                return self.of(shape.scalar, path)
+                return self.print_shape(shape.scalar, path)
             case EnumShape() | FixedShape() | RecordUse():
-                return self._named(shape, path)
+                return self._print_named(shape, path)
             case AnyShape():
                 raise NoSchemaError(path, "Avro has no type for any value; name the types that may stand here")
 
-    def _named(self, shape: EnumShape | FixedShape | RecordUse, path: str) -> Any:
+    def _print_named(self, shape: EnumShape | FixedShape | RecordUse, path: str) -> Any:
         if shape.name in self._named_before:
             return shape.name
         self._named_before.add(shape.name)
@@ -103,7 +103,7 @@ class _Printer:
         if part.aliases:
             printed["aliases"] = list(part.aliases)
         if part.default is ABSENT:
-            return {**printed, "type": self.of(shape, path)}
+            return {**printed, "type": self.print_shape(shape, path)}
         default = self._default(shape, part.default, path)
         if isinstance(shape, UnionShape):
             branch_shapes = branches(shape)
@@ -113,10 +113,10 @@ class _Printer:
                 "type": self._union((branch_shapes[first], *branch_shapes[:first], *branch_shapes[first + 1 :]), path),
                 "default": default,
             }
-        return {**printed, "type": self.of(shape, path), "default": default}
+        return {**printed, "type": self.print_shape(shape, path), "default": default}
 
     def _union(self, shapes: tuple[Shape, ...], path: str) -> Any:
-        branches_printed = [self.of(shape, path) for shape in shapes]
+        branches_printed = [self.print_shape(shape, path) for shape in shapes]
         flat: list[Any] = []
         for branch in branches_printed:
             flat += branch if isinstance(branch, list) else [branch]

@@ -52,8 +52,8 @@ def avro_class(schema: Any, referenced: tuple[Any, ...] = ()) -> Any:
     """Return the type of a parsed schema; `referenced` are those that it refers to. Raises `NoSchemaError`."""
     maker = _AvroClassBuilder()
     for other in referenced:
-        maker.of(other, "", "schema")
-    return maker.of(schema, "", "schema")
+        maker.make_type(other, "", "schema")
+    return maker.make_type(schema, "", "schema")
 
 
 class _AvroClassBuilder:
@@ -63,12 +63,12 @@ class _AvroClassBuilder:
         self._named: dict[str, Any] = {}
         self._records: dict[Any, tuple[dict[str, Any], str]] = {}
 
-    def of(self, schema: Any, space: str, path: str) -> Any:
+    def make_type(self, schema: Any, space: str, path: str) -> Any:
         """The type of a schema in a namespace."""
         if isinstance(schema, str):
-            return self._known(schema, space, path)
+            return self._find_type(schema, space, path)
         if isinstance(schema, list):
-            types = [self.of(branch, space, f"{path}[{at}]") for at, branch in enumerate(schema)]
+            types = [self.make_type(branch, space, f"{path}[{at}]") for at, branch in enumerate(schema)]
             if not types:
                 raise NoSchemaError(path, "a union without branches")
             return Union[tuple(types)]  # noqa: UP007 (of as many as there are)
@@ -82,9 +82,9 @@ class _AvroClassBuilder:
             case "fixed":
                 return self._fixed(schema, space, path)
             case "array":
-                return list[self.of(schema.get("items"), space, f"{path}[]")]  # type: ignore[misc]  # made at run time
+                return list[self.make_type(schema.get("items"), space, f"{path}[]")]  # type: ignore[misc]  # made at run time
             case "map":
-                return dict[str, self.of(schema.get("values"), space, f"{path}{{}}")]  # type: ignore[misc]  # made at run time
+                return dict[str, self.make_type(schema.get("values"), space, f"{path}{{}}")]  # type: ignore[misc]  # made at run time
             case kind:
                 return self._scalar(schema, kind, space, path)
 
@@ -92,9 +92,9 @@ class _AvroClassBuilder:
         logical = schema.get("logicalType")
         if logical == "decimal" and kind == "bytes" and isinstance(schema.get("precision"), int):
             return Annotated[Decimal, DecimalDigits(schema["precision"], schema.get("scale", 0))]
-        return _LOGICAL.get((kind, str(logical))) or self._known(kind, space, path)
+        return _LOGICAL.get((kind, str(logical))) or self._find_type(kind, space, path)
 
-    def _known(self, name: str, space: str, path: str) -> Any:
+    def _find_type(self, name: str, space: str, path: str) -> Any:
         if name in _PRIMITIVES:
             return _PRIMITIVES[name]
         named = self._named.get(f"{space}.{name}" if space and "." not in name else name) or self._named.get(name)
@@ -103,7 +103,7 @@ class _AvroClassBuilder:
         return named
 
     def _enum(self, schema: dict[str, Any], space: str) -> Any:
-        full = _full(schema, space)
+        full = _full_name(schema, space)
         members = {f"{each}_" if each in _TAKEN or each.startswith("_") else each: each for each in schema["symbols"]}
         enum_class = enum.Enum(full.rpartition(".")[2], members)  # type: ignore[misc]  # made at run time
         enum_class.__schema_name__ = full  # type: ignore[attr-defined]  # looked for by `derive`
@@ -112,7 +112,7 @@ class _AvroClassBuilder:
         return enum_class
 
     def _fixed(self, schema: dict[str, Any], space: str, path: str) -> Any:
-        full = _full(schema, space)
+        full = _full_name(schema, space)
         if schema.get("logicalType") == "decimal":
             fixed_type: Any = Annotated[
                 Decimal, DecimalDigits(schema.get("precision", 0), schema.get("scale", 0)), TypeName(full)
@@ -123,7 +123,7 @@ class _AvroClassBuilder:
         return fixed_type
 
     def _record(self, schema: dict[str, Any], space: str, path: str) -> Any:
-        full = _full(schema, space)
+        full = _full_name(schema, space)
         inner, _, short = full.rpartition(".")
         cls: Any = type(short, (), {"__schema_name__": full, "__doc__": schema.get("doc", ""), "__module__": __name__})
         self._named[full] = cls
@@ -131,7 +131,7 @@ class _AvroClassBuilder:
         hints: dict[str, Any] = {}
         for field in schema.get("fields", ()):
             name = str(field["name"])
-            kind = self.of(field["type"], inner, f"{path}.{name}" if path != "schema" else name)
+            kind = self.make_type(field["type"], inner, f"{path}.{name}" if path != "schema" else name)
             attribute = _identifier(name)
             marks: list[Any] = [FieldName(name)] if attribute != name else []
             marks += [FieldDoc(field["doc"])] if field.get("doc") else []
@@ -164,12 +164,12 @@ class _AvroClassBuilder:
             return {key: self._value(schema["values"], each, space) for key, each in default.items()}
         if kind == "fixed" and schema.get("logicalType") == "decimal":
             return READERS["fixed-decimal"](default.encode("latin-1"), schema)
-        named = self._known(_full(schema, space) if isinstance(schema, dict) else kind, space, "default")
+        named = self._find_type(_full_name(schema, space) if isinstance(schema, dict) else kind, space, "default")
         if dataclasses.is_dataclass(named):
-            return self._made(named, default)
+            return self._make_default(named, default)
         return named(default) if isinstance(named, type) else default.encode("latin-1")
 
-    def _made(self, cls: Any, default: dict[str, Any]) -> Any:
+    def _make_default(self, cls: Any, default: dict[str, Any]) -> Any:
         """A record's default: an object, whose members are of its fields' types."""
         schema, space = self._records[cls]
         values = {
@@ -180,7 +180,7 @@ class _AvroClassBuilder:
         return cls(**values)
 
 
-def _full(schema: dict[str, Any], space: str) -> str:
+def _full_name(schema: dict[str, Any], space: str) -> str:
     name = str(schema.get("name", ""))
     inside = schema.get("namespace", space)
     return f"{inside}.{name}" if inside and "." not in name else name

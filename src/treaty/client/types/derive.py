@@ -93,7 +93,7 @@ class _AnnotationReader:
         if isinstance(hint, TypeVar):
             raise NoSchemaError(path, f"the type variable {hint} stands for nothing; give the class its arguments")
         container = self._container(hint, origin, args, (path, marks, bound))
-        return container or self._named(hint, path, marks, bound)
+        return container or self._read_named(hint, path, marks, bound)
 
     def _container(self, hint: Any, origin: Any, args: tuple[Any, ...], at: tuple[str, Marks, Bound]) -> Shape | None:
         path, _, bound = at
@@ -140,7 +140,7 @@ class _AnnotationReader:
                     branches.append(branch)
         return branches[0] if len(branches) == 1 else UnionShape(tuple(branches))
 
-    def _named(self, hint: Any, path: str, marks: Marks, bound: Bound) -> Shape:
+    def _read_named(self, hint: Any, path: str, marks: Marks, bound: Bound) -> Shape:
         """A scalar, an enum or a class with fields."""
         stored = next((mark.form for mark in marks if isinstance(mark, StoredAs)), None)
         if stored is not None:
@@ -192,7 +192,7 @@ class _AnnotationReader:
             inner = dict(zip(getattr(cls, "__parameters__", ()), filled, strict=False))
             within = path if path != "value" else name.rpartition(".")[2]
             parts = tuple(self._part(given, within, inner) for given in _fields(kind, cls, path))
-            _unique(parts, within)
+            _refuse_duplicates(parts, within)
             make = kind.maker(cls)
             of = kind.of
             self.records[key] = RecordShape(
@@ -254,7 +254,7 @@ def _fields(kind: ClassKind, cls: Any, path: str) -> tuple[ClassField, ...]:
         raise NoSchemaError(path, f"an annotation of {cls.__name__} is not known here: {error}") from error
 
 
-def _unique(parts: tuple[FieldShape, ...], within: str) -> None:
+def _refuse_duplicates(parts: tuple[FieldShape, ...], within: str) -> None:
     names: set[str] = set()
     for part in parts:
         if part.name in names:

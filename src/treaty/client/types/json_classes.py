@@ -26,7 +26,7 @@ _PLACES = ("#/$defs/", "#/definitions/")
 
 def json_class(schema: Any) -> Any:
     """Return the type of a parsed schema. Raises `NoSchemaError` for a reference that leads out of it."""
-    return _JsonClassBuilder(schema).of(schema, "value")
+    return _JsonClassBuilder(schema).make_type(schema, "value")
 
 
 class _JsonClassBuilder:
@@ -37,7 +37,7 @@ class _JsonClassBuilder:
         self._made: dict[int, Any] = {}
         self._names: set[str] = set()
 
-    def of(self, schema: Any, path: str) -> Any:
+    def make_type(self, schema: Any, path: str) -> Any:
         """The type of a schema."""
         if not isinstance(schema, dict):
             return Any
@@ -45,19 +45,19 @@ class _JsonClassBuilder:
             return self._place(schema["$ref"], path)
         for word in ("anyOf", "oneOf"):
             if isinstance(schema.get(word), list):
-                return self._union([self.of(each, path) for each in schema[word]])
+                return self._union([self.make_type(each, path) for each in schema[word]])
         parts = schema.get("allOf")
         if isinstance(parts, list) and len(parts) == 1:
-            return self.of(parts[0], path)
+            return self.make_type(parts[0], path)
         words = schema.get("enum", [schema["const"]] if "const" in schema else [])
         if words and all(isinstance(each, (str, int)) or each is None for each in words):
             return Literal[tuple(words)]
         kinds = schema.get("type", "object" if "properties" in schema else None)
         if isinstance(kinds, list):
-            return self._union([self._typed(schema, kind, path) for kind in kinds])
-        return self._typed(schema, kinds, path)
+            return self._union([self._make_of_kind(schema, kind, path) for kind in kinds])
+        return self._make_of_kind(schema, kinds, path)
 
-    def _typed(self, schema: dict[str, Any], kind: Any, path: str) -> Any:
+    def _make_of_kind(self, schema: dict[str, Any], kind: Any, path: str) -> Any:
         if kind == "string":
             if schema.get("contentEncoding") == "base64":
                 return bytes
@@ -65,8 +65,8 @@ class _JsonClassBuilder:
         if kind == "array":
             first = schema.get("prefixItems", schema.get("items"))
             if isinstance(first, list) and first:
-                return tuple[tuple(self.of(each, f"{path}[{at}]") for at, each in enumerate(first))]  # type: ignore[misc]  # made at run time
-            return list[self.of(schema.get("items"), f"{path}[]")]  # type: ignore[misc]  # made at run time
+                return tuple[tuple(self.make_type(each, f"{path}[{at}]") for at, each in enumerate(first))]  # type: ignore[misc]  # made at run time
+            return list[self.make_type(schema.get("items"), f"{path}[]")]  # type: ignore[misc]  # made at run time
         if kind == "object":
             return self._object(schema, path)
         return _TYPES.get(str(kind), Any)
@@ -78,19 +78,19 @@ class _JsonClassBuilder:
 
     def _place(self, reference: str, path: str) -> Any:
         if reference == "#":
-            return self.of(self._root, path)
+            return self.make_type(self._root, path)
         start = next((each for each in _PLACES if reference.startswith(each)), None)
         inner = self._root.get(start.strip("#/"), {}) if start else {}
         target = inner.get(reference.removeprefix(start or "")) if isinstance(inner, dict) else None
         if target is None:
             raise NoSchemaError(path, f"the reference {reference} leads to nothing inside the schema")
-        return self.of(target, reference.rpartition("/")[2])
+        return self.make_type(target, reference.rpartition("/")[2])
 
     def _object(self, schema: dict[str, Any], path: str) -> Any:
         properties = schema.get("properties")
         if not isinstance(properties, dict):
             more = schema.get("additionalProperties")
-            return dict[str, self.of(more, f"{path}{{}}")]  # type: ignore[misc]  # made at run time
+            return dict[str, self.make_type(more, f"{path}{{}}")]  # type: ignore[misc]  # made at run time
         if id(schema) in self._made:
             return self._made[id(schema)]
         full = str(schema.get("title") or path.rpartition(".")[2])
@@ -100,7 +100,7 @@ class _JsonClassBuilder:
         self._made[id(schema)] = cls
         required, used, hints = set(schema.get("required", ())), set[str](), {}
         for called, inner in properties.items():
-            kind = self.of(inner, f"{path}.{called}" if path != "value" else called)
+            kind = self.make_type(inner, f"{path}.{called}" if path != "value" else called)
             attribute = _identifier(called, used)
             marks: list[Any] = [FieldName(called)] if attribute != called else []
             description = inner.get("description") if isinstance(inner, dict) else None
@@ -134,7 +134,7 @@ class _Default:
         self._busy = True
         try:
             derived = derive(self._kind)
-            return ConverterBuilder(derived, JSON).ways(derived.shape).make(default)
+            return ConverterBuilder(derived, JSON).make_converters(derived.shape).make(default)
         finally:
             self._busy = False
 

@@ -43,7 +43,7 @@ def json_schema(derived: DerivedType, draft: DraftName = "2020-12", *, open_: bo
     if isinstance(derived.shape, RecordUse):
         printed = printer.record(derived.records[derived.shape.name])
     else:
-        printed = printer.of(derived.shape, "value")
+        printed = printer.print_shape(derived.shape, "value")
     rest = {name: printer.record(record) for name, record in derived.records.items() if name != printer.root}
     rest = {name: each for name, each in rest.items() if name in printer.used}
     return {**head, **printed, **({printer.word: rest} if rest else {})}
@@ -61,20 +61,20 @@ class _Printer:
         self._records = derived.records
         self._ways = ConverterBuilder(derived, JSON)
 
-    def of(self, shape: Shape, path: str) -> dict[str, Any]:
+    def print_shape(self, shape: Shape, path: str) -> dict[str, Any]:
         """The schema of a shape."""
         match shape:
             case ScalarShape():
                 return dict(shape.json)
             case SequenceShape():
-                printed = {"type": "array", "items": self.of(shape.item, f"{path}[]")}
+                printed = {"type": "array", "items": self.print_shape(shape.item, f"{path}[]")}
                 return {**printed, "uniqueItems": True} if shape.make in {set, frozenset} else printed
             case TupleShape():
-                return self._row([self.of(each, f"{path}[{at}]") for at, each in enumerate(shape.items)])
+                return self._row([self.print_shape(each, f"{path}[{at}]") for at, each in enumerate(shape.items)])
             case MapShape():
-                return {"type": "object", "additionalProperties": self.of(shape.value, f"{path}{{}}")}
+                return {"type": "object", "additionalProperties": self.print_shape(shape.value, f"{path}{{}}")}
             case UnionShape():
-                return _any([self.of(each, path) for each in shape.branches])
+                return _any_of([self.print_shape(each, path) for each in shape.branches])
             case LiteralShape():
                 return {"type": shape.scalar.json["type"], "enum": _json(list(shape.values), path)}
             case EnumShape():
@@ -106,7 +106,7 @@ class _Printer:
         return printed if self._open else {**printed, "additionalProperties": False}
 
     def _property(self, part: FieldShape, path: str) -> dict[str, Any]:
-        printed = self.of(part.shape, path)
+        printed = self.print_shape(part.shape, path)
         annotations: dict[str, Any] = {"description": part.doc} if part.doc else {}
         if part.default is not ABSENT and not part.optional:
             annotations["default"] = self._default(part.shape, part.default, path)
@@ -116,7 +116,7 @@ class _Printer:
 
     def _default(self, shape: Shape, value: Any, path: str) -> Any:
         try:
-            return _json(self._ways.ways(shape).take(value), path)
+            return _json(self._ways.make_converters(shape).take(value), path)
         except (MisfitError, AttributeError, TypeError, ValueError) as error:
             raise NoSchemaError(path, f"the default {value!r:.60} has no form in the schema: {error}") from error
 
@@ -126,7 +126,7 @@ class _Printer:
         return {"type": "array", **({words[0]: items, words[1]: False} if items else {}), **size}
 
 
-def _any(branches: list[dict[str, Any]]) -> dict[str, Any]:
+def _any_of(branches: list[dict[str, Any]]) -> dict[str, Any]:
     """A union; of bare types in one word."""
     if all(set(each) == {"type"} for each in branches):
         return {"type": [each["type"] for each in branches]}

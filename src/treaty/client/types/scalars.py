@@ -21,13 +21,13 @@ def _no_nul(value: str) -> str:
     return value
 
 
-def _aware(value: dt.datetime) -> dt.datetime:
+def _require_zone(value: dt.datetime) -> dt.datetime:
     if value.tzinfo is None:
         raise MisfitError("a datetime without a zone; give it one, or mark the field StoredAs('local')")
     return value
 
 
-def _naive(value: dt.datetime) -> dt.datetime:
+def _refuse_zone(value: dt.datetime) -> dt.datetime:
     if value.tzinfo is not None:
         raise MisfitError("a datetime with a zone, where the field is marked as local")
     return value
@@ -46,22 +46,22 @@ def _clock(value: dt.time) -> dt.time:
 
 
 def _whole_millis(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def checked(value: Any) -> Any:
+    def check_millis(value: Any) -> Any:
         if value.microsecond % 1000:
             raise MisfitError(f"{value.isoformat()} has parts of a millisecond, the field keeps none")
         return check(value)
 
-    return checked
+    return check_millis
 
 
 def _parse(read: Callable[[str], Any], what: str) -> Callable[[Any], Any]:
-    def made(text: Any) -> Any:
+    def parse_text(text: Any) -> Any:
         try:
             return read(text)
         except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
             raise MisfitError(f"{text!r:.60} is no {what}") from error
 
-    return made
+    return parse_text
 
 
 def _length_text(value: dt.timedelta) -> str:
@@ -96,7 +96,7 @@ def point(form: str) -> ScalarShape:
     """A `datetime`: ``micros``, ``millis``, ``local`` or ``local-millis``."""
     local, millis = form.startswith("local"), form.endswith("millis")
     name = f"{'local-' if local else ''}timestamp-{'millis' if millis else 'micros'}"
-    check: Callable[[Any], Any] = _naive if local else _aware
+    check: Callable[[Any], Any] = _refuse_zone if local else _require_zone
     check = _whole_millis(check) if millis else check
     return ScalarShape(
         dt.datetime,
@@ -128,7 +128,7 @@ def decimal(precision: int, scale: int) -> ScalarShape:
     unit = Decimal(1).scaleb(-scale)
     within = Context(prec=precision, traps=[Inexact, InvalidOperation])
 
-    def exact(value: Decimal) -> Decimal:
+    def quantize(value: Decimal) -> Decimal:
         try:
             if value.is_finite():
                 return value.quantize(unit, context=within)
@@ -142,8 +142,8 @@ def decimal(precision: int, scale: int) -> ScalarShape:
         Decimal,
         {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale},
         {"type": "string", "pattern": pattern},
-        takes_avro=exact,
-        takes_json=lambda value: f"{exact(value):f}",
+        takes_avro=quantize,
+        takes_json=lambda value: f"{quantize(value):f}",
         makes_json=_parse(Decimal, "decimal number"),
     )
 

@@ -153,7 +153,7 @@ class DerivedType:
     records: Mapping[str, RecordShape] = field(default_factory=dict)
 
 
-def distinct(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
+def list_distinct(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
     """Each shape once, in order."""
     distinct_shapes: list[Shape] = []
     for shape in shapes:

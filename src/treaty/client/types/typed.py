@@ -34,7 +34,7 @@ def typed_avro(kind: Any, namespace: str = "") -> TypedSchema:
     text = _find_class_text(kind, "AVRO")
     if text is None:
         text = json.dumps(avro_schema(derived), ensure_ascii=False, separators=(",", ":"))
-    ways = ConverterBuilder(derived, AVRO).ways(derived.shape)
+    ways = ConverterBuilder(derived, AVRO).make_converters(derived.shape)
     name = derived.shape.name if isinstance(derived.shape, RecordUse) else ""
     return TypedSchema(kind, Draft(text), name, ways.take, ways.make)
 
@@ -49,7 +49,7 @@ def typed_json(kind: Any, namespace: str = "", *, draft: DraftName = "2020-12", 
     text = _find_class_text(kind, "JSON")
     if text is None:
         text = json.dumps(json_schema(derived, draft, open_=open_), ensure_ascii=False, separators=(",", ":"))
-    ways = ConverterBuilder(derived, JSON).ways(derived.shape)
+    ways = ConverterBuilder(derived, JSON).make_converters(derived.shape)
     name = derived.shape.name if isinstance(derived.shape, RecordUse) else ""
     return TypedSchema(kind, Draft(text, "JSON"), name, ways.take, ways.make)
 

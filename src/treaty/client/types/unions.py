@@ -211,7 +211,7 @@ def _json_union(
     """The first branch that a value fits; objects go to the class that knows most of their properties."""
     tests = [(fits(shape, records), branch_word(shape), way.take) for shape, way in zip(shapes, ways, strict=True)]
     real = next((take for _, name, take in tests if name == "float"), None)
-    order = sorted(range(len(shapes)), key=lambda at: _last(shapes[at]))
+    order = sorted(range(len(shapes)), key=lambda at: _rank_branch(shapes[at]))
     property_names = [
         frozenset(part.name for part in records[shape.name].parts) if isinstance(shape, RecordUse) else None
         for shape in shapes
@@ -237,7 +237,7 @@ def _json_union(
     return ValueConverters(take, make)
 
 
-def _last(shape: Shape) -> int:
+def _rank_branch(shape: Shape) -> int:
     """Any text is a str and any value an Any, so these are tried last; a float takes what no int took."""
     if isinstance(shape, AnyShape):
         return 3

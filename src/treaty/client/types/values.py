@@ -23,7 +23,7 @@ from treaty.client.types.shapes import (
     Shape,
     TupleShape,
     UnionShape,
-    distinct,
+    list_distinct,
 )
 
 _WRONG = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
@@ -56,7 +56,7 @@ class EncodingTraits:
 
 
 class ConverterBuilder:
-    """Makes the ways of shapes; those of a record once, so that recursion ends."""
+    """Makes the converters of shapes; those of a record once, so that recursion ends."""
 
     def __init__(self, derived: DerivedType, medium: EncodingTraits) -> None:
         """Take the records of a derived type."""
@@ -64,20 +64,20 @@ class ConverterBuilder:
         self._medium = medium
         self._made: dict[str, ValueConverters] = {}
 
-    def ways(self, shape: Shape) -> ValueConverters:
-        """The ways of a shape."""
+    def make_converters(self, shape: Shape) -> ValueConverters:
+        """The converters of a shape."""
         match shape:
             case ScalarShape():
                 take, make = self._medium.scalar(shape)
                 return ValueConverters(take or as_is, make or as_is)
             case SequenceShape():
-                return _many(shape, self.ways(shape.item))
+                return _sequence_converters(shape, self.make_converters(shape.item))
             case MapShape():
-                return _map_converters(shape, self.ways(shape.value))
+                return _map_converters(shape, self.make_converters(shape.value))
             case TupleShape():
                 return self._row(shape)
             case UnionShape():
-                converters = [self.ways(branch) for branch in shape.branches]
+                converters = [self.make_converters(branch) for branch in shape.branches]
                 return self._medium.union(shape.branches, converters, self._records)
             case LiteralShape():
                 return _words(shape)
@@ -104,7 +104,7 @@ class ConverterBuilder:
 
         self._made[name] = ValueConverters(take, make)
         record = self._records[name]
-        ways = [(part, self.ways(part.shape)) for part in record.parts]
+        ways = [(part, self.make_converters(part.shape)) for part in record.parts]
         takes = [
             (part.name, part.attribute, None if way.take is as_is else way.take, part.optional) for part, way in ways
         ]
@@ -118,20 +118,20 @@ class ConverterBuilder:
         return ValueConverters(_looked_up(plain_of, shape.kind.__name__), _looked_up(back, shape.kind.__name__))
 
     def _row(self, shape: TupleShape) -> ValueConverters:
-        converters = [self.ways(item) for item in shape.items]
-        kinds = distinct(shape.items)
+        converters = [self.make_converters(item) for item in shape.items]
+        kinds = list_distinct(shape.items)
         if not self._medium.loose and len(kinds) > 1:  # Avro: the items are of a union
-            either = self.ways(UnionShape(kinds))
+            either = self.make_converters(UnionShape(kinds))
             converters = [either] * len(converters)
 
         def take(value: Any) -> list[Any]:
             if not isinstance(value, tuple) or len(value) != len(converters):
-                raise MisfitError(f"{_short(value)} is no tuple of {len(converters)}")
+                raise MisfitError(f"{_shorten_value(value)} is no tuple of {len(converters)}")
             return [way.take(item) for way, item in zip(converters, value, strict=True)]
 
         def make(plain: Any) -> tuple[Any, ...]:
             if not isinstance(plain, list) or len(plain) != len(converters):
-                raise MisfitError(f"{_short(plain)} is no array of {len(converters)}")
+                raise MisfitError(f"{_shorten_value(plain)} is no array of {len(converters)}")
             return tuple(way.make(item) for way, item in zip(converters, plain, strict=True))
 
         return ValueConverters(take, make)
@@ -144,7 +144,7 @@ def _taker(record: RecordShape, parts: list[tuple[str, str, Convert | None, bool
 
     def take(value: Any) -> dict[str, Any]:
         if not of(value):
-            raise MisfitError(f"{_short(value)} is a {type(value).__name__}, not a {record.name}")
+            raise MisfitError(f"{_shorten_value(value)} is a {type(value).__name__}, not a {record.name}")
         out: dict[str, Any] = first.copy()
         name = ""
         try:
@@ -174,7 +174,7 @@ def _maker(record: RecordShape, parts: list[tuple[Any, ValueConverters]]) -> Con
         for part, way in parts
     ]
 
-    def filled(plain: dict[str, Any]) -> dict[str, Any]:
+    def fill_arguments(plain: dict[str, Any]) -> dict[str, Any]:
         arguments: dict[str, Any] = {}
         for name, argument, convert, optional, defaulted in rows:
             value = plain.get(name, ABSENT)
@@ -194,8 +194,8 @@ def _maker(record: RecordShape, parts: list[tuple[Any, ValueConverters]]) -> Con
 
     def make(plain: Any) -> Any:
         if not isinstance(plain, dict):
-            raise MisfitError(f"{_short(plain)} is no {record.name}")
-        arguments = plain if direct and plain.keys() == names else filled(plain)
+            raise MisfitError(f"{_shorten_value(plain)} is no {record.name}")
+        arguments = plain if direct and plain.keys() == names else fill_arguments(plain)
         try:
             return build(arguments)
         except _WRONG as error:
@@ -204,25 +204,25 @@ def _maker(record: RecordShape, parts: list[tuple[Any, ValueConverters]]) -> Con
     return make
 
 
-def _many(shape: SequenceShape, item: ValueConverters) -> ValueConverters:
+def _sequence_converters(shape: SequenceShape, item: ValueConverters) -> ValueConverters:
     ordered = shape.make not in {set, frozenset}
 
     def take(value: Any) -> list[Any]:
         if isinstance(value, (str, bytes, dict)):
-            raise MisfitError(f"{_short(value)} is a {type(value).__name__}, not a {shape.make.__name__}")
+            raise MisfitError(f"{_shorten_value(value)} is a {type(value).__name__}, not a {shape.make.__name__}")
         items = value if ordered else sorted(value, key=repr)
-        return list(items) if item.take is as_is else _each(items, item.take)
+        return list(items) if item.take is as_is else _convert_each(items, item.take)
 
     def make(plain: Any) -> Any:
         if not isinstance(plain, list):
-            raise MisfitError(f"{_short(plain)} is no array")
-        items = plain if item.make is as_is else _each(plain, item.make)
+            raise MisfitError(f"{_shorten_value(plain)} is no array")
+        items = plain if item.make is as_is else _convert_each(plain, item.make)
         return items if shape.make is list else shape.make(items)
 
     return ValueConverters(take, make)
 
 
-def _each(items: Any, convert: Convert) -> list[Any]:
+def _convert_each(items: Any, convert: Convert) -> list[Any]:
     converted: list[Any] = []
     try:
         for item in items:
@@ -245,7 +245,7 @@ def _map_converters(shape: MapShape, value: ValueConverters) -> ValueConverters:
 
     def make(plain: Any) -> dict[Any, Any]:
         if not isinstance(plain, dict):
-            raise MisfitError(f"{_short(plain)} is no map")
+            raise MisfitError(f"{_shorten_value(plain)} is no map")
         return {_key(shape, key): value.make(each) for key, each in plain.items()}
 
     return ValueConverters(take, make)
@@ -261,7 +261,7 @@ def _key(shape: MapShape, text: str) -> Any:
 def _words(shape: LiteralShape) -> ValueConverters:
     def check(value: Any) -> Any:
         if value not in shape.values or type(value) is not shape.scalar.kind:
-            raise MisfitError(f"{_short(value)} is none of {', '.join(map(repr, shape.values))}")
+            raise MisfitError(f"{_shorten_value(value)} is none of {', '.join(map(repr, shape.values))}")
         return value
 
     return ValueConverters(check, check)
@@ -270,13 +270,13 @@ def _words(shape: LiteralShape) -> ValueConverters:
 def _fixed_converters(shape: FixedShape, forth: Convert, back: Convert) -> ValueConverters:
     def take(value: Any) -> Any:
         if not isinstance(value, bytes) or len(value) != shape.size:
-            raise MisfitError(f"{_short(value)} is not {shape.size} bytes")
+            raise MisfitError(f"{_shorten_value(value)} is not {shape.size} bytes")
         return forth(value)
 
     def make(plain: Any) -> bytes:
         value = back(plain)
         if not isinstance(value, bytes) or len(value) != shape.size:
-            raise MisfitError(f"{_short(value)} is not {shape.size} bytes")
+            raise MisfitError(f"{_shorten_value(value)} is not {shape.size} bytes")
         return value
 
     return ValueConverters(take, make)
@@ -287,10 +287,10 @@ def _looked_up(table: Mapping[Any, Any], name: str) -> Convert:
         try:
             return table[value]
         except (KeyError, TypeError):
-            raise MisfitError(f"{_short(value)} is no {name}") from None
+            raise MisfitError(f"{_shorten_value(value)} is no {name}") from None
 
     return find
 
 
-def _short(value: Any) -> str:
+def _shorten_value(value: Any) -> str:
     return f"{value!r:.60}"

@@ -81,7 +81,7 @@ class AuthorizedView:
     def get(self, table: Table[K, V], key: K) -> V | None:
         """Return the value of a row, or None; the highest id of a context is that of readable schemas."""
         if table is t.COUNTER and key[0] == t.IDS and (self._hiding or not self._access.may_whole("read", str(key[1]))):
-            return Counter(self._highest(str(key[1])))  # type: ignore[return-value]  # the table's value
+            return Counter(self._find_highest(str(key[1])))  # type: ignore[return-value]  # the table's value
         if self._hiding:
             subject = subject_of_row(table, key)
             if subject is not None and is_hidden(self._base, self._access, subject):
@@ -89,7 +89,7 @@ class AuthorizedView:
             return shown_value(self._base, self._access, table, key)
         return self._base.get(table, key)
 
-    def _highest(self, context: str) -> int:
+    def _find_highest(self, context: str) -> int:
         subjects = self.walk(t.SUBJECT, *span((context,)))
         versions = (
             self._base.get(t.VERSION, key) for subject in subjects for key in self.find(t.VERSION_BY_SUBJECT, subject)

@@ -200,23 +200,23 @@ def of_vendor(permission: Permission) -> Callable[[Any], Required]:
 def of_scope(permission: Permission) -> Callable[[Any], Required]:
     """Require a permission on the scope of a setting: a subject, all of a context, or everything."""
 
-    def required(request: Any) -> Required:
+    def of_request(request: Any) -> Required:
         scope: Scope = request.scope
         if scope.name is None:
             return (on_context(permission, scope.context),)
         kind = EVERYTHING if scope.context == EVERYWHERE else SUBJECT
         return (RequiredPermission((permission,), kind, Subject(scope.context, scope.name)),)
 
-    return required
+    return of_request
 
 
 def of_shown_scope(*permissions: Permission) -> Callable[[Any], Required]:
     """Require one of these permissions on a setting's subject; above subjects, on any subject in the scope."""
 
-    def required(request: Any) -> Required:
+    def of_request(request: Any) -> Required:
         scope: Scope = request.scope
         if scope.name is None or scope.context == EVERYWHERE:
             return (on_anything(*permissions),)
         return (RequiredPermission(permissions, SUBJECT, Subject(scope.context, scope.name)),)
 
-    return required
+    return of_request

@@ -169,7 +169,7 @@ def refuse_hidden_changes(view: PublicView, rows: Iterable[Row], principal: str,
         named = [subject_of_row(table, row.key), *_find_aliased(row)]
         for subject in named:
             if subject is not None and view.hides(subject):
-                raise _forbidden(principal, subject, name)
+                raise _make_refusal(principal, subject, name)
 
 
 def _find_aliased(row: Row) -> Iterator[Subject]:
@@ -209,10 +209,10 @@ def refuse_private_creation(rows: Iterable[Row], access: Access, principal: str,
 def refuse_unless_private_creator(access: Access | None, principal: str, subject: Subject, name: str) -> None:
     """Raise `Forbidden` for who may not make a private subject of this name."""
     if access is not None and not access.may("create", subject, private=True):
-        raise _forbidden(principal, subject, name)
+        raise _make_refusal(principal, subject, name)
 
 
-def _forbidden(principal: str, subject: Subject, name: str) -> Forbidden:
+def _make_refusal(principal: str, subject: Subject, name: str) -> Forbidden:
     return Forbidden.of(
         "RIGHTS",
         f"{principal} is not allowed to do this: it needs a permission on subject '{subject}' that names its vendor",

@@ -147,7 +147,7 @@ def find_incompatible(
     messages = (
         *(difference.sentence for difference in first),
         *_sentences(new, bar),
-        *_last(failed, new.parsed.finding_form, bar),
+        *_list_closing_messages(failed, new.parsed.finding_form, bar),
     )
     result = CompatibilityResult(compatible=False, messages=messages, findings=(*first, *bar.findings, *findings))
     return result, 0 if failed is None else failed.number
@@ -159,7 +159,7 @@ def _sentences(new: ParsedDraft, bar: CompatibilityRequirements) -> tuple[str, .
     )
 
 
-def _last(failed: FailedVersion | None, form: str, bar: CompatibilityRequirements) -> tuple[str, ...]:
+def _list_closing_messages(failed: FailedVersion | None, form: str, bar: CompatibilityRequirements) -> tuple[str, ...]:
     level, validate_fields = (
         word_of(Level(bar.policy.backward, bar.policy.forward, bar.policy.deny)),
         bool(bar.config.validate_fields),
@@ -243,7 +243,7 @@ def _compare_with(
         if old.format not in engine.formats:
             if old.text == new.parsed.canonical:
                 continue  # it reads what it writes itself
-            opaque = (_opaque(old.format),)
+            opaque = (_make_opaque_finding(old.format),)
             return FailedVersion(number, old.text, opaque), opaque
         backward, forward = map(_findings, pair)
         if (backward or forward) and _refers_outside(view, engine, stored.version, old):
@@ -276,7 +276,7 @@ def _other_format(old: str, new: str) -> Finding:
     return Finding("FORMAT_CHANGED", "", OTHER_FORMAT, writer=old, reader=new, remedy=remedy)
 
 
-def _opaque(format_: str) -> Finding:
+def _make_opaque_finding(format_: str) -> Finding:
     """Texts of a format without a plug-in can't be compared; a policy that asks for it is never skipped."""
     sentence = "The {reader} schema and the {writer} schema can't be compared"
     reason = f"no plug-in for format {format_} here"

@@ -84,7 +84,9 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
     refuse_if_readonly(view, Scope(*subject))
     answer = DeletedVersions((version.number,))
     if not request.permanent:
-        return Decision((_softly(stored),), replace(answer, warnings=warned_sources(view, command.access, [stored])))
+        return Decision(
+            (_make_soft_row(stored),), replace(answer, warnings=warned_sources(view, command.access, [stored]))
+        )
     return Decision(tuple(whole_subject(view, subject) if is_last else remove_versions(view, going)), answer)
 
 
@@ -148,7 +150,7 @@ def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEn
     if request.permanent:
         return Decision(tuple(purge_subject(view, subject)), answer)
     warned = replace(answer, warnings=warned_sources(view, command.access, live))
-    return Decision(tuple(_softly(version) for version in live), warned)
+    return Decision(tuple(_make_soft_row(version) for version in live), warned)
 
 
 def _refuse_if_needed(view: View, stored: StoredVersion, visible: Visible) -> None:
@@ -170,7 +172,7 @@ def delete_live(view: View, stored: StoredVersion) -> Row:
     """Return the row with which a live version is deleted softly. Raises the refusal of who needs it, or of the mode."""
     _refuse_if_needed(view, stored, "live")
     refuse_if_readonly(view, Scope(*subject_of_key(stored[0])))
-    return _softly(stored)
+    return _make_soft_row(stored)
 
 
 def warned_sources(view: View, access: Access | None, versions: Iterable[StoredVersion]) -> tuple[str, ...]:
@@ -188,7 +190,7 @@ def _lives_without(view: View, stored: StoredVersion) -> bool:
     return any(other[0] != stored[0] for other in newest_first(view, subject_of_key(stored[0])))
 
 
-def _softly(stored: StoredVersion) -> Row:
+def _make_soft_row(stored: StoredVersion) -> Row:
     return make_row(VERSION, stored[0], replace(stored[1], state="soft"))
 
 

@@ -104,7 +104,7 @@ def _rank(subject: Subject, prefix: Subject) -> tuple[int, str]:
     return (0, "") if subject.name < _OTHERS else (2, "")
 
 
-def _onwards(view: View, prefix: Subject, last: str | None, *number: int) -> Iterator[tuple[SubjectRange, Key]]:
+def _list_onwards(view: View, prefix: Subject, last: str | None, *number: int) -> Iterator[tuple[SubjectRange, Key]]:
     """The stretches from the last entry of a page on, each with what stands for its lowest name."""
     if last is None:
         yield from ((stretch, ()) for stretch in _stretches(view, prefix))
@@ -122,7 +122,7 @@ def list_subjects(view: View, command: Command[ListSubjects], engine: SchemaEngi
     """List subjects by prefix; only those with a version that may be seen."""
     request = command.request
     entries = chain.from_iterable(
-        _readable_names(view, request.visible, *place) for place in _onwards(view, request.prefix, request.after)
+        _readable_names(view, request.visible, *place) for place in _list_onwards(view, request.prefix, request.after)
     )
     names: list[str] = []
     for entry in _page(entries, request, request.limit):
@@ -267,7 +267,7 @@ def _versions(view: View, request: ListSchemas) -> Iterator[NumberEntry | None]:
     """Entries of versions by subject and number, and pauses."""
     base, reads = without_filter(view)
     states, last = STATES[request.visible], request.after or (None, 0)
-    for stretch, beyond in _onwards(view, request.prefix, *last):
+    for stretch, beyond in _list_onwards(view, request.prefix, *last):
         yield None
         walks = (base.walk(VERSION_BY_NUMBER, *stretch.bounds(state, beyond=beyond)) for state in states)
         yield from (entry if reads(entry[1:]) else None for entry in merge(*walks, key=_place))
@@ -277,7 +277,7 @@ def _subjects(view: View, request: ListSchemas) -> Iterator[ListedEntry | None]:
     """Entries of subjects that have a version, and pauses."""
     base, reads = without_filter(view)
     listed: Visible = "all" if request.visible == "deleted" else request.visible
-    for stretch, beyond in _onwards(view, request.prefix, request.after and request.after[0]):
+    for stretch, beyond in _list_onwards(view, request.prefix, request.after and request.after[0]):
         yield None
         yield from (entry if reads(entry[1:]) else None for entry in _list_versions(base, listed, stretch, beyond))
 

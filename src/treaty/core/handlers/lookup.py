@@ -51,7 +51,7 @@ def lookup(view: View, command: Command[Lookup], engine: SchemaEngine) -> Decisi
     request = command.request
     visible: Visible = "all" if request.deleted else "live"
     if not request.draft.text and not request.draft.data:
-        raise _missing(view, request.subject, visible)
+        raise _make_not_found(view, request.subject, visible)
     draft = with_text(request.draft, engine)
     type_name = ""
     for subject in chain((request.subject,), same_name_elsewhere(view, request.subject)):
@@ -75,10 +75,10 @@ def lookup(view: View, command: Command[Lookup], engine: SchemaEngine) -> Decisi
         match = find_version(view, subject, parsed, config, visible, any_type=not request.draft.type_name)
         if match is not None:
             return Decision((), describe_version(view, match))
-    raise _missing(view, request.subject, visible, draft.format, type_name)
+    raise _make_not_found(view, request.subject, visible, draft.format, type_name)
 
 
-def _missing(view: View, subject: Subject, visible: Visible, format_: str = "", type_name: str = "") -> NotFound:
+def _make_not_found(view: View, subject: Subject, visible: Visible, format_: str = "", type_name: str = "") -> NotFound:
     if has_version(view, subject, visible):
         return SchemaNotFound.in_subject(str(subject), format_, type_name)
     return no_subject(subject)

@@ -60,7 +60,7 @@ def id_counter(view: View, context: str) -> Counter:
 
 def next_id(view: View, context: str, counter: Counter) -> int:
     """Return the id that the next new schema of a context gets, whose counter is given. Raises `TooLarge` where none is left."""
-    schema_id = _highest(view, counter) + 1
+    schema_id = _find_highest(view, counter) + 1
     for low, high in counter.reserved:
         if low <= schema_id <= high:
             schema_id = high + 1
@@ -71,7 +71,7 @@ def next_id(view: View, context: str, counter: Counter) -> int:
     return schema_id
 
 
-def _highest(view: View, counter: Counter) -> int:
+def _find_highest(view: View, counter: Counter) -> int:
     spared = view.get(COUNTER, IDS_SPARED)
     return max(counter.highest, spared.highest if spared else 0)
 
@@ -88,7 +88,7 @@ def refuse_far_id(view: View, context: str, schema_id: int) -> None:
     if schema_id > limits.COUNTER:
         raise TooLarge.of("COUNTER", f"schema id {schema_id}", allowed=f"at most {limits.COUNTER}")
     counter = id_counter(view, context)
-    highest = _highest(view, counter)
+    highest = _find_highest(view, counter)
     if schema_id > highest + ID_GAP and not any(low <= schema_id <= high for low, high in counter.reserved):
         raise TooLarge.of(
             "ID_GAP",
@@ -131,7 +131,7 @@ def new_version(
     ordinal, type_version = next_count(view, ordinals), next_count(view, types)
     removed = _find_replaced(view, request.subject, number, new) if imported else []
     vanishing = (
-        [] if schema_rows else _vanishing(view, request.subject, schema_id, new, removed)
+        [] if schema_rows else _hide_deleted(view, request.subject, schema_id, new, removed)
     )  # a new one has no version
     removed += make_room(view, request.subject, removed, ordinal)
     sent = new.sent
@@ -314,7 +314,7 @@ def _find_replaced(view: View, subject: Subject, number: int, new: ParsedDraft) 
     return going
 
 
-def _vanishing(
+def _hide_deleted(
     view: View, subject: Subject, schema_id: int, new: ParsedDraft, removed: list[StoredVersion]
 ) -> list[Row]:
     """Softly deleted versions of the same schema, type and (where identity is exact) bytes become hidden, unless

@@ -138,7 +138,7 @@ class JsonCodec:
         if isinstance(hint, type) and is_dataclass(hint):
             if not getattr(hint, "shared", False):
                 return self.encode, lambda members: self.decode(hint, members)[0]
-            share: Callable[[Any], Any] = lru_cache(SHARED)(_same)
+            share: Callable[[Any], Any] = lru_cache(SHARED)(_as_is)
             return lru_cache(SHARED)(self.encode), lambda members: share(self.decode(hint, members)[0])
         message = f"no JSON form for {where}: {hint}"
         raise TypeError(message)
@@ -186,14 +186,14 @@ class JsonCodec:
         if len(hints) == 1:
             to_json, from_json = self.converters(hints[0], where)
         else:
-            to_json, from_json = self.encode, self._first(hints, where)
+            to_json, from_json = self.encode, self._choose_dataclass(hints, where)
         if not optional:
             return to_json, from_json
         return to_json and (lambda value: None if value is None else to_json(value)), (
             lambda value: None if value is None else from_json(value)
         )
 
-    def _first(self, kinds: list[Any], where: str) -> _Decode:
+    def _choose_dataclass(self, kinds: list[Any], where: str) -> _Decode:
         """What reads one of several dataclasses: the first one that has all members that are there, and lacks none."""
 
         def from_json(members: Json) -> Any:
@@ -246,7 +246,7 @@ def message_reader(hint: Any, where: str) -> Callable[[Json], Any]:
 # ---------------------------------------------------------------------------------------------------- single members
 
 
-def _same(value: V) -> V:
+def _as_is(value: V) -> V:
     """The value; with a cache around it the first one of all equal ones, so that a million rows share a few."""
     return value
 

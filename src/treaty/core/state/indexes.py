@@ -46,18 +46,18 @@ def wrong_indexes(tables: Tables, remedy: str = REMEDY) -> Iterator[InvariantVio
         for key in lost:
             yield InvariantViolation("INDEX_WRONG", table.name, key, f"a key without a row; {remedy}")
     for index in INDEXES.values():
-        entries = _rebuilt(tables, index)
+        entries = _rebuild_entries(tables, index)
         if index.key_of is None:  # else the order is all there is
             yield from _compare_entries(tables, index, entries, remedy)
         if index.ordered:
             yield from _compare_order(tables, index, sorted(entry for entry, keys in entries.items() if keys), remedy)
     for table in sorted((table for table in TABLES.values() if table.ordered), key=lambda table: table.name):
-        yield from _compare_order(tables, table, sorted(key for key, _ in _readable(tables, table)), remedy)
+        yield from _compare_order(tables, table, sorted(key for key, _ in _list_readable(tables, table)), remedy)
     for table in TABLES.values():
         yield from _compare_counts(tables, table, remedy)
 
 
-def _readable(tables: Tables, table: AnyTable) -> Iterator[tuple[Key, StoredValue]]:
+def _list_readable(tables: Tables, table: AnyTable) -> Iterator[tuple[Key, StoredValue]]:
     """The rows of a table that can be read; no other is in an index."""
     for key in tables.keys(table):
         value = None if (table.name, key) in tables.quarantine else tables.get(table, key)
@@ -65,10 +65,10 @@ def _readable(tables: Tables, table: AnyTable) -> Iterator[tuple[Key, StoredValu
             yield key, value
 
 
-def _rebuilt(tables: Tables, index: AnyIndex) -> dict[Key, list[Key]]:
+def _rebuild_entries(tables: Tables, index: AnyIndex) -> dict[Key, list[Key]]:
     """The entries of an index, each with the keys of the rows that claim it, in no order."""
     entries: dict[Key, list[Key]] = {entry: [] for entry in tables.entries(index)}
-    for key, value in _readable(tables, TABLES[index.table]):
+    for key, value in _list_readable(tables, TABLES[index.table]):
         for entry in index.entries(key, value):
             entries.setdefault(entry, []).append(key)
     return entries
@@ -93,7 +93,7 @@ def _till_unreadable(keys: Iterator[Key]) -> Iterator[Key]:
 def _compare_counts(tables: Tables, table: AnyTable, remedy: str) -> Iterator[InvariantViolation]:
     if table.counted is None:
         return
-    groups = Counter(table.counted(key, value) for key, value in _readable(tables, table))
+    groups = Counter(table.counted(key, value) for key, value in _list_readable(tables, table))
     for group, count in groups.items():
         counted = tables.count(table, group)
         if counted != count:

@@ -85,9 +85,11 @@ class _Printer:
         if isinstance(node, AvroUnion):
             self._union(node, space, depth)
         else:
-            self._nested(node, space, depth)
+            self._write_nested(node, space, depth)
 
-    def _nested(self, node: AvroPrimitive | AvroArray | AvroMap | NamedType, space: str | None, depth: int) -> None:
+    def _write_nested(
+        self, node: AvroPrimitive | AvroArray | AvroMap | NamedType, space: str | None, depth: int
+    ) -> None:
         if isinstance(node, AvroPrimitive):
             self.parts.append(f'{{"type":{_PLAIN[node.kind]}')
             self._close(node.props)
@@ -100,7 +102,7 @@ class _Printer:
             self.write(node.values, space, depth + 1)
             self._close(node.props)
         else:
-            self._named(node, space, depth)
+            self._write_named(node, space, depth)
 
     def _union(self, node: AvroUnion, space: str | None, depth: int) -> None:
         separator = "["
@@ -110,7 +112,7 @@ class _Printer:
             separator = ","
         self.parts.append("]" if node.branches else "[]")
 
-    def _named(self, node: NamedType, space: str | None, depth: int) -> None:
+    def _write_named(self, node: NamedType, space: str | None, depth: int) -> None:
         if node.full in self._known:
             self.parts.append(print_string(name_within(node.full, space)))
             self.plain = False
@@ -198,7 +200,7 @@ def print_sameness(schema: AvroSchema, resolved: str) -> str:
         return resolved
     spend(len(resolved) >> 3)
     sorter = _Sorter()
-    names = {full: sorter.named(node) for full, node in schema.names.items()}
+    names = {full: sorter.sort_named(node) for full, node in schema.names.items()}
     return print_schema(AvroSchema(sorter.type(schema.root), names, schema.outside))
 
 
@@ -278,9 +280,9 @@ class _Sorter:
                 return AvroMap(self.type(node.values), _sort_props(node.props))
             case AvroUnion():
                 return AvroUnion(tuple(map(self.type, node.branches)))
-        return self.named(node)
+        return self.sort_named(node)
 
-    def named(self, node: NamedType) -> NamedType:
+    def sort_named(self, node: NamedType) -> NamedType:
         """Return a definition with its members in order."""
         if id(node) not in self._sorted:
             aliases, props = tuple(sorted(node.aliases)), _sort_props(node.props)

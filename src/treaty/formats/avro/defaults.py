@@ -97,7 +97,7 @@ class DefaultChecker:
             return resolved
         if isinstance(resolved, AvroUnion):
             return any(self._scalar(branch, value) for branch in resolved.branches)
-        return _simple(resolved, value)
+        return _is_simple_value(resolved, value)
 
     def _fits(self, node: AvroType, value: Json) -> Task:
         self._steps += 1
@@ -139,7 +139,7 @@ class DefaultChecker:
         return True
 
 
-def _simple(node: ResolvedType, value: Json) -> bool:
+def _is_simple_value(node: ResolvedType, value: Json) -> bool:
     match node.kind:
         case "null":
             return value is None

@@ -109,11 +109,11 @@ class _LogicalTypeReader:
             raise logical_error(
                 "LOGICAL_DEPTH", path, f"the types nest deeper than the limit LOGICAL_DEPTH of {LOGICAL_DEPTH}"
             )
-        logical_type = self._made(node, path)
+        logical_type = self._convert_type(node, path)
         self._depth -= 1
         return logical_type
 
-    def _made(self, node: AvroType, path: str) -> NullableLogicalType:
+    def _convert_type(self, node: AvroType, path: str) -> NullableLogicalType:
         resolved = self._schema.resolve(node)
         match resolved:
             case AvroArray(items):
@@ -126,7 +126,7 @@ class _LogicalTypeReader:
                     raise logical_error(
                         "LOGICAL_UNSUPPORTED", path, f"a union of {len(parts)} types", "one type, or one and null"
                     )
-                return self._made(parts[0], path)[0], len(branches) > 1
+                return self._convert_type(parts[0], path)[0], len(branches) > 1
             case AvroRecord():
                 return self.struct(resolved, path, self._name(resolved.full, path)), False
             case AvroEnum():
@@ -210,20 +210,20 @@ class _LogicalTypeWriter:
         self._space = space
         self._known: set[str] = set()
 
-    def _full(self, name: str) -> str:
+    def _full_name(self, name: str) -> str:
         return name if "." in name or not self._space else f"{self._space}.{name}"
 
-    def _named(self, name: str) -> dict[str, Json]:
-        full = self._full(name)
+    def _write_name(self, name: str) -> dict[str, Json]:
+        full = self._full_name(name)
         self._known.add(full)
         space, _, short = full.rpartition(".")
         return {"name": short, "namespace": space}
 
     def struct(self, struct: LogicalStruct, path: str, name: str) -> Json:
         """The record of a struct, under a name."""
-        if struct.name and self._full(struct.name) in self._known:
-            return self._full(struct.name)
-        named = self._named(name)
+        if struct.name and self._full_name(struct.name) in self._known:
+            return self._full_name(struct.name)
+        named = self._write_name(name)
         short = name.rpartition(".")[2]
         fields: list[Json] = [self._field(one, f"{path}/{one.name}", f"{short}_{one.name}") for one in struct.members]
         return {"type": "record", **named, "fields": fields}
@@ -256,9 +256,9 @@ class _LogicalTypeWriter:
             case LogicalStruct():
                 return self.struct(kind, path, kind.name or name)
             case LogicalEnum(own, symbols):
-                if own and self._full(own) in self._known:
-                    return self._full(own)
-                return {"type": "enum", **self._named(own or name), "symbols": list(symbols)}
+                if own and self._full_name(own) in self._known:
+                    return self._full_name(own)
+                return {"type": "enum", **self._write_name(own or name), "symbols": list(symbols)}
         return _write_scalar(kind, path)
 
 

@@ -55,7 +55,7 @@ def to_normal_form(schema: AvroSchema) -> AvroSchema:
     """
     maker = _NormalFormBuilder(schema)
     root = maker.type(schema.root)
-    names = {full: maker.named(node) for full, node in schema.names.items()}
+    names = {full: maker.find_named(node) for full, node in schema.names.items()}
     if root is schema.root and all(names[full] is node for full, node in schema.names.items()):
         return schema
     return AvroSchema(root, names, schema.outside)
@@ -84,15 +84,15 @@ class _NormalFormBuilder:
             case AvroUnion():
                 branches = tuple(map(self.type, node.branches))
                 return node if _are_same(branches, node.branches) else AvroUnion(branches)
-        return self.named(node)
+        return self.find_named(node)
 
-    def named(self, node: NamedType) -> NamedType:
+    def find_named(self, node: NamedType) -> NamedType:
         """The normal form of a definition."""
         if id(node) not in self._made:
-            self._made[id(node)] = self._named(node)
+            self._made[id(node)] = self._build_named(node)
         return self._made[id(node)]
 
-    def _named(self, node: NamedType) -> NamedType:
+    def _build_named(self, node: NamedType) -> NamedType:
         aliases = _words(node.aliases)
         doc = node.doc or None
         if isinstance(node, AvroFixed):
@@ -145,12 +145,12 @@ def _number(node: ResolvedType, value: float) -> Json:
     if node.kind not in {"float", "double"}:
         return value
     try:
-        return _single(float(value)) if node.kind == "float" else float(value)
+        return _shorten_float(float(value)) if node.kind == "float" else float(value)
     except OverflowError:
         return value  # beyond the type's range, which is no reason to lose it
 
 
-def _single(value: float) -> float:
+def _shorten_float(value: float) -> float:
     """The shortest number that is the same one in 32 bits; raises `OverflowError` beyond them."""
     packed = struct.pack("<f", value)
     (narrow,) = struct.unpack("<f", packed)
@@ -198,10 +198,10 @@ def _is_decimal(members: Mapping[str, Json], node: AvroPrimitive | AvroFixed) ->
     precision, scale = members.get("precision"), members.get("scale", 0)
     if type(precision) is not int or type(scale) is not int:
         return False
-    return 0 < precision <= _largest(node) and 0 <= scale <= precision
+    return 0 < precision <= _count_digits(node) and 0 <= scale <= precision
 
 
-def _largest(node: AvroPrimitive | AvroFixed) -> int:
+def _count_digits(node: AvroPrimitive | AvroFixed) -> int:
     """The most decimal digits that fit: floor(log10(2^(8n-1) - 1))."""
     if isinstance(node, AvroPrimitive):
         return 2**31 - 1

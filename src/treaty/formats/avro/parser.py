@@ -31,7 +31,7 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> AvroSchema:  # noqa:
     spend_reading(resolved.text)
     value = read_json(resolved.text, SCHEMA_BYTES if strict else _STORED_BYTES)
     try:
-        root = reader.whole(value)
+        root = reader.parse(value)
     except InvalidSchemaError as error:
         raise _add_positions(error, resolved.text) from None
     schema = AvroSchema(root, names, outside, resolved.text)
@@ -58,7 +58,7 @@ def _parse_references(resolved: ResolvedSchema, names: dict[str, NamedType]) -> 
     for bound in _list_references(resolved.bindings, set(), 1):
         spend_reading(bound.meaning.text)
         try:
-            root = SchemaParser(names, strict=False).whole(read_json(bound.meaning.text, _STORED_BYTES))
+            root = SchemaParser(names, strict=False).parse(read_json(bound.meaning.text, _STORED_BYTES))
         except InvalidSchemaError as error:
             first = error.faults[0]
             # Not where it stands: answers are remembered by meaning, and equal texts may stand in other subjects.

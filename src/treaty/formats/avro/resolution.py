@@ -329,10 +329,10 @@ class UnionBranches:
         """The steps of `find`."""
         solid = writer.solid
         if not isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
-            same = self._first("kind", solid.kind, "")
+            same = self._find_first("kind", solid.kind, "")
             if same is not None:
                 return same
-            promoted = [self._first("kind", kind, "") for kind in PROMOTIONS.get(solid.kind, ())]
+            promoted = [self._find_first("kind", kind, "") for kind in PROMOTIONS.get(solid.kind, ())]
             return min((place for place in promoted if place is not None), default=None)
         unreadable = None
         for places in self._rank(solid, place):
@@ -357,7 +357,7 @@ class UnionBranches:
                 places = places[::-1]
             yield (place, *(at for at in places if at != place)) if place is not None and place in places else places
 
-    def _first(self, *key: str) -> int | None:
+    def _find_first(self, *key: str) -> int | None:
         places = self._places.get(key)
         return places[0] if places else None
 

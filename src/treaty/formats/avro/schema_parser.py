@@ -78,7 +78,7 @@ class SchemaParser:
         self.forward = False
         """Whether a type was used before its definition began."""
 
-    def whole(self, node: Json) -> AvroType:
+    def parse(self, node: Json) -> AvroType:
         """The type that the text stands for; raises when there was any fault."""
         root: AvroType = PRIMITIVES["null"]
         try:

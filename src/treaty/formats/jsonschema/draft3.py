@@ -89,7 +89,7 @@ class _Translation:
                     }
                     translated[name] = self._map(listed, old_place, new_place)
                 case "items" | "additionalItems" | "additionalProperties":
-                    translated[name] = self._some(value, old_place, new_place)
+                    translated[name] = self._translate_each(value, old_place, new_place)
                 case _:
                     translated[name] = value
         return self._close(translated, every)
@@ -111,22 +111,22 @@ class _Translation:
             self.referring.append(translated)
         return translated
 
-    def _one(self, value: Json, old: Place, new: Place) -> Json:
+    def _translate(self, value: Json, old: Place, new: Place) -> Json:
         return self.schema(value, old, new) if isinstance(value, dict) else value
 
     def _map(self, value: dict[str, Json], old: Place, new: Place) -> dict[str, Json]:
-        return {key: self._one(one, (*old, key), (*new, key)) for key, one in value.items()}
+        return {key: self._translate(one, (*old, key), (*new, key)) for key, one in value.items()}
 
-    def _some(self, value: Json, old: Place, new: Place) -> Json:
+    def _translate_each(self, value: Json, old: Place, new: Place) -> Json:
         """Return a schema, or each of a list."""
         if not isinstance(value, list):
-            return self._one(value, old, new)
-        return [self._one(one, (*old, str(at)), (*new, str(at))) for at, one in enumerate(value)]
+            return self._translate(value, old, new)
+        return [self._translate(one, (*old, str(at)), (*new, str(at))) for at, one in enumerate(value)]
 
     def _extends(self, value: Json, old: Place, new: Place, every: list[Json]) -> None:
         for at, schema in enumerate(value if isinstance(value, list) else [value]):
             place = (*old, str(at)) if isinstance(value, list) else old
-            every.append(self._one(schema, place, (*new, "allOf", str(len(every)))))
+            every.append(self._translate(schema, place, (*new, "allOf", str(len(every)))))
 
     def _type(self, value: Json, old: Place, new: Place, translated: dict[str, Json], every: list[Json]) -> None:
         """Add what a type says: a choice where some types are schemas, else nothing for any value."""
@@ -144,7 +144,7 @@ class _Translation:
         words = value if isinstance(value, list) else [value]
         return [
             {} if word == "any"
-            else self._one(word, (*old, str(at)) if isinstance(value, list) else old, (*new, str(at))) if isinstance(word, dict)
+            else self._translate(word, (*old, str(at)) if isinstance(value, list) else old, (*new, str(at))) if isinstance(word, dict)
             else {"type": word}
             for at, word in enumerate(words)
         ]  # fmt: skip

@@ -114,8 +114,8 @@ class _LogicalTypeReader:
             rest = [one for one in kinds if one != "null"]
             if len(rest) != 1:
                 raise _unsupported_error(path, f"a place of {len(rest)} types")
-            return self._typed(node, words, str(rest[0]), path), len(rest) < len(kinds)
-        return self._typed(node, words, str(kinds or ("object" if "properties" in words else "")), path), False
+            return self._convert_type(node, words, str(rest[0]), path), len(rest) < len(kinds)
+        return self._convert_type(node, words, str(kinds or ("object" if "properties" in words else "")), path), False
 
     def _choice(self, node: SchemaNode, word: str, path: str) -> NullableLogicalType:
         """One of two branches is null."""
@@ -130,7 +130,7 @@ class _LogicalTypeReader:
         kind, nullable = self.type(rest[0], path)
         return kind, nullable or len(nodes) > 1
 
-    def _typed(self, node: SchemaNode, words: Words, kind: str, path: str) -> LogicalType:
+    def _convert_type(self, node: SchemaNode, words: Words, kind: str, path: str) -> LogicalType:
         title = words.get("title")
         name = title if isinstance(title, str) else ""
         match kind:

@@ -134,10 +134,10 @@ def locate_schema(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNo
     steps = parse_pointer(fragment)
     if steps is None:
         return places.text_resources.get((root.text, f"{root.base}#{fragment}"))
-    return _at(root, steps)
+    return _follow_steps(root, steps)
 
 
-def _at(root: SchemaNode, steps: list[str]) -> SchemaNode | None:
+def _follow_steps(root: SchemaNode, steps: list[str]) -> SchemaNode | None:
     try:
         for step in steps:
             if isinstance(root.value, list) and not (step.isdecimal() and step.isascii() and str(int(step)) == step):
@@ -164,12 +164,12 @@ def follow_reference(document: JsonSchema, node: SchemaNode, keyword: str = "") 
 def is_ambiguous(document: JsonSchema, node: SchemaNode) -> bool:
     """Whether the place that a dynamic reference means depends on the way by which an evaluation came to it."""
     return bool(
-        (get_reference(node, "$recursiveRef") is not None and _several(document, node, "$recursiveRef"))
-        or (get_reference(node, "$dynamicRef") is not None and _several(document, node, "$dynamicRef"))
+        (get_reference(node, "$recursiveRef") is not None and _has_several_targets(document, node, "$recursiveRef"))
+        or (get_reference(node, "$dynamicRef") is not None and _has_several_targets(document, node, "$dynamicRef"))
     )
 
 
-def _several(document: JsonSchema, node: SchemaNode, keyword: str) -> bool:
+def _has_several_targets(document: JsonSchema, node: SchemaNode, keyword: str) -> bool:
     target = follow_reference(document, node, keyword)
     spend(1 + (len(document.dynamic) >> 3))
     if target is None or not isinstance(target.value, dict):

@@ -39,7 +39,7 @@ class _TagPath:
     also: str
     steps: ValuePath
 
-    def to(self, word: str, *, also: str | None = None, steps: tuple[str | int, ...] = ()) -> "_TagPath":
+    def extend(self, word: str, *, also: str | None = None, steps: tuple[str | int, ...] = ()) -> "_TagPath":
         """One word further on the path, and these steps further in the text."""
         at = self.steps
         for step in steps:
@@ -65,7 +65,7 @@ def list_entities(document: JsonSchema) -> Iterator[TaggableEntity]:
         spoken = _list_parts(value)
         inside: list[tuple[Json, _TagPath]] = []
         for index, word in enumerate(spoken):
-            part_way = way if len(spoken) == 1 else way.to(f"allof.{index}")
+            part_way = way if len(spoken) == 1 else way.extend(f"allof.{index}")
             yield from _list_part_entities(value, word, part_way, inside)
         waiting += reversed(inside)
 
@@ -95,22 +95,22 @@ def _list_part_entities(
         plain = 0
         for index, branch in enumerate(branches if isinstance(branches, list) else ()):
             low = word.lower()
-            inside.append((branch, way.to(f"{low}.{index}", also=f"{low}.{index - plain}", steps=(word, index))))
+            inside.append((branch, way.extend(f"{low}.{index}", also=f"{low}.{index - plain}", steps=(word, index))))
             plain += _is_plain(branch)
     elif word == "not":
-        inside.append((value["not"], way.to("not", steps=("not",))))
+        inside.append((value["not"], way.extend("not", steps=("not",))))
     elif word == "if":
-        inside += ((value[each], way.to(f"conditional.{each}", steps=(each,))) for each in _branches(value))
+        inside += ((value[each], way.extend(f"conditional.{each}", steps=(each,))) for each in _branches(value))
     elif word == "types":
         kinds = value["type"]
         assert isinstance(kinds, list)
         for index, kind in enumerate(kinds):
             if kind in ("object", "array"):
-                yield from _list_part_entities(value, str(kind), way.to(f"anyof.{index}"), inside)
+                yield from _list_part_entities(value, str(kind), way.extend(f"anyof.{index}"), inside)
     elif word == "array":
-        _items(value, way.to("array"), inside)
+        _items(value, way.extend("array"), inside)
     elif word == "object":
-        yield from _object(value, way.to("object"), inside)
+        yield from _object(value, way.extend("object"), inside)
 
 
 def _branches(value: dict[str, Json]) -> list[str]:
@@ -127,7 +127,7 @@ def _items(value: dict[str, Json], way: _TagPath, inside: list[tuple[Json, _TagP
     for word in ("prefixItems", "items"):
         items = value.get(word)
         if isinstance(items, list):
-            inside += ((item, way.to(str(index), steps=(word, index))) for index, item in enumerate(items))
+            inside += ((item, way.extend(str(index), steps=(word, index))) for index, item in enumerate(items))
         elif isinstance(items, dict):
             inside.append((items, replace(way, steps=(way.steps, word))))
 
@@ -137,14 +137,14 @@ def _object(value: dict[str, Json], way: _TagPath, inside: list[tuple[Json, _Tag
         yield _entity(value, "sr_record", way)
     properties = value.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
-        member_way = way.to(name, steps=("properties", name))
+        member_way = way.extend(name, steps=("properties", name))
         if len(member_way.path) <= ENTITY_PATH:
             yield _entity(inner, "sr_field", member_way)
             inside.append((inner, member_way))
     for word in _KEPT:
         definitions = value.get(word)
         for name, inner in definitions.items() if isinstance(definitions, dict) else ():
-            inside.append((inner, way.to(f"{word}.{name}", steps=(word, name))))
+            inside.append((inner, way.extend(f"{word}.{name}", steps=(word, name))))
 
 
 def _entity(value: Json, kind: str, way: _TagPath) -> TaggableEntity:
@@ -167,7 +167,7 @@ def write_tags(document: JsonSchema, tags: Mapping[Hashable, tuple[str, ...]]) -
     """The canonical text in which these places have these tags: where the member stood, else as the last one."""
     root = _copy_value(document.root.value)
     for place, names in tags.items():
-        node = _at(root, cast("ValuePath", place))
+        node = _find_node(root, cast("ValuePath", place))
         if names:
             node[MEMBER] = cast("list[Json]", list(names))
         else:
@@ -183,7 +183,7 @@ def _copy_value(value: Json) -> Json:
     return value
 
 
-def _at(root: Json, place: ValuePath) -> dict[str, Json]:
+def _find_node(root: Json, place: ValuePath) -> dict[str, Json]:
     steps: list[str | int] = []
     while place is not None:
         place, step = place

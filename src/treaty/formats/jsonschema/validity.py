@@ -66,7 +66,7 @@ def check_document(
     unresolved = (_make_unresolved(document, node, to) for node, to in blocked)
     problems = (
         *_meta(root, len(document.written)),
-        *_own(own),
+        *_check_nodes(own),
         *ambiguous.values(),
         *(one for one in unresolved if one.path not in ambiguous),
     )
@@ -183,7 +183,7 @@ def _shorten(value: Any) -> str:
     return f"{value!s:.60}"
 
 
-def _own(nodes: Sequence[SchemaNode]) -> Iterator[Diagnostic]:
+def _check_nodes(nodes: Sequence[SchemaNode]) -> Iterator[Diagnostic]:
     """What can be seen at one schema alone, and how many expressions there are."""
     if (total := sum(count_regexes(node.value) for node in nodes)) > REGEXES:
         message = f"{total} regular expressions, more than the limit REGEXES of {REGEXES}"

@@ -60,7 +60,7 @@ class _LogicalTypeParser:
     def _next(self) -> LogicalToken:
         return self._words[self._at]
 
-    def _wrong(self, rule: str, path: str, message: str, expected: str = "") -> InvalidSchemaError:
+    def _make_error(self, rule: str, path: str, message: str, expected: str = "") -> InvalidSchemaError:
         return logical_error(rule, path, message, expected, line=self._next.line, column=self._next.column)
 
     def take(self, sign: str) -> bool:
@@ -78,26 +78,32 @@ class _LogicalTypeParser:
 
     def _sign(self, sign: str, path: str) -> None:
         if not self.take(sign):
-            raise self._wrong("LOGICAL_SYNTAX", path, f"{self._shown()} stands where {sign!r} is expected", repr(sign))
+            raise self._make_error(
+                "LOGICAL_SYNTAX", path, f"{self._print_next()} stands where {sign!r} is expected", repr(sign)
+            )
 
     def keyword(self, word: str) -> None:
         """Read a keyword that must be there."""
         if not self._word(word):
-            raise self._wrong("LOGICAL_SYNTAX", "", f"{self._shown()} stands where {word} is expected")
+            raise self._make_error("LOGICAL_SYNTAX", "", f"{self._print_next()} stands where {word} is expected")
 
     def end(self) -> None:
         """Nothing may follow."""
         if self._next.kind != "end":
-            raise self._wrong("LOGICAL_SYNTAX", "", f"{self._shown()} follows the end of the STRUCT", "one STRUCT")
+            raise self._make_error(
+                "LOGICAL_SYNTAX", "", f"{self._print_next()} follows the end of the STRUCT", "one STRUCT"
+            )
 
-    def _shown(self) -> str:
+    def _print_next(self) -> str:
         return repr(self._next.text[:50]) if self._next.kind != "end" else "the end of the text"
 
     def _name(self, path: str, *, dotted: bool = False) -> str:
         parts = []
         while True:
             if self._next.kind not in ("name", "quoted"):
-                raise self._wrong("LOGICAL_SYNTAX", path, f"{self._shown()} stands where a name is expected", "a name")
+                raise self._make_error(
+                    "LOGICAL_SYNTAX", path, f"{self._print_next()} stands where a name is expected", "a name"
+                )
             parts.append(self._next.text)
             self._at += 1
             if not dotted or not self.take("."):
@@ -107,25 +113,25 @@ class _LogicalTypeParser:
         self._count += by
         if self._count > LOGICAL_MEMBERS:
             message = f"more members than the limit LOGICAL_MEMBERS of {LOGICAL_MEMBERS}"
-            raise self._wrong("LOGICAL_MEMBERS", path, message)
+            raise self._make_error("LOGICAL_MEMBERS", path, message)
 
-    def _opened(self, path: str, closing: str = "(") -> str:
+    def _read_new_name(self, path: str, closing: str = "(") -> str:
         """The name, if there is one, of what is defined between parentheses."""
         if self._next.kind == "sign" and self._next.text == closing:
             return ""
         name = self._name(path, dotted=True)
         if name in self._named or name in self._open:
             message = f"the name {name!r} is defined twice"
-            raise self._wrong("LOGICAL_NAME_TWICE", path, message, "the name alone where the type is used again")
+            raise self._make_error("LOGICAL_NAME_TWICE", path, message, "the name alone where the type is used again")
         return name
 
     def struct(self, path: str, depth: int) -> LogicalStruct:
         """A struct, of which the keyword was read."""
         if depth > LOGICAL_DEPTH:
             message = f"the types nest deeper than the limit LOGICAL_DEPTH of {LOGICAL_DEPTH}"
-            raise self._wrong("LOGICAL_DEPTH", path, message)
+            raise self._make_error("LOGICAL_DEPTH", path, message)
         start, more, before = self._at, self._more, self._count
-        name = self._opened(path)
+        name = self._read_new_name(path)
         self._open.add(name)
         self._sign("(", path)
         members: dict[str, StructMember] = {}
@@ -142,7 +148,7 @@ class _LogicalTypeParser:
         self._open.discard(name)
         struct = LogicalStruct(name, tuple(members.values()))
         if name:
-            self._named[name] = (struct, self._count - before, self._since(start) + self._more - more)
+            self._named[name] = (struct, self._count - before, self._count_characters(start) + self._more - more)
         return struct
 
     def _member(self, outer: str, depth: int) -> StructMember:
@@ -158,10 +164,12 @@ class _LogicalTypeParser:
             default = make_default(kind, nullable=nullable, value=value)
             if default is None:
                 self._at = place
-                raise self._wrong("LOGICAL_DEFAULT", path, f"the default {self._shown()} is none of this type")
+                raise self._make_error(
+                    "LOGICAL_DEFAULT", path, f"the default {self._print_next()} is none of this type"
+                )
         if self._word("COMMENT"):
             if self._next.kind != "text":
-                raise self._wrong("LOGICAL_SYNTAX", path, f"{self._shown()} is no text in quotes", "'text'")
+                raise self._make_error("LOGICAL_SYNTAX", path, f"{self._print_next()} is no text in quotes", "'text'")
             comment = self._next.text
             self._at += 1
         return StructMember(name, kind, nullable, default, comment or "")
@@ -186,7 +194,7 @@ class _LogicalTypeParser:
                 return int(word.text) if word.text.lstrip("+-").isdigit() else Decimal(word.text)
         self._at -= 1
         expected = "NULL, TRUE, FALSE, a number or a text in single quotes"
-        raise self._wrong("LOGICAL_DEFAULT", path, f"{self._shown()} is no value", expected)
+        raise self._make_error("LOGICAL_DEFAULT", path, f"{self._print_next()} is no value", expected)
 
     def _type(self, path: str, depth: int) -> LogicalType:
         word = self._next
@@ -202,14 +210,14 @@ class _LogicalTypeParser:
             self._at += 1
             if depth >= LOGICAL_DEPTH:
                 message = f"the types nest deeper than the limit LOGICAL_DEPTH of {LOGICAL_DEPTH}"
-                raise self._wrong("LOGICAL_DEPTH", path, message)
+                raise self._make_error("LOGICAL_DEPTH", path, message)
             return self._array(path, depth) if upper == "ARRAY" else self._map(path, depth)
         if upper in SCALARS:
             self._at += 1
             return self._scalar(upper, path)
-        return self._used(path)
+        return self._read_used_type(path)
 
-    def _used(self, path: str) -> LogicalType:
+    def _read_used_type(self, path: str) -> LogicalType:
         """A type that a name stands for."""
         place = self._at
         name = self._name(path, dotted=True)
@@ -217,13 +225,13 @@ class _LogicalTypeParser:
         if definition is None:
             self._at = place
             if name in self._open:
-                raise self._wrong("LOGICAL_RECURSIVE", path, f"{name!r} is used inside itself")
-            raise self._wrong("LOGICAL_TYPE", path, f"there is no type {name[:100]!r}")
+                raise self._make_error("LOGICAL_RECURSIVE", path, f"{name!r} is used inside itself")
+            raise self._make_error("LOGICAL_TYPE", path, f"there is no type {name[:100]!r}")
         self._grow(path, definition[1])
         self._more += definition[2]
         if self._more > SCHEMA_BYTES:
             message = f"the names stand for more than the limit SCHEMA_BYTES of {SCHEMA_BYTES} characters"
-            raise self._wrong("LOGICAL_MEMBERS", path, message)
+            raise self._make_error("LOGICAL_MEMBERS", path, message)
         return definition[0]
 
     def _array(self, path: str, depth: int) -> LogicalArray:
@@ -237,7 +245,7 @@ class _LogicalTypeParser:
         self._sign("<", path)
         key = self._type(path, depth + 1)
         if not isinstance(key, LogicalScalar):
-            raise self._wrong("LOGICAL_TYPE", path, "the key of a MAP has parts", "a key such as STRING or INT")
+            raise self._make_error("LOGICAL_TYPE", path, "the key of a MAP has parts", "a key such as STRING or INT")
         self._nullable()
         self._sign(",", path)
         value = self._type(path, depth + 1)
@@ -245,30 +253,30 @@ class _LogicalTypeParser:
         self._sign(">", path)
         return map_type
 
-    def _since(self, start: int) -> int:
+    def _count_characters(self, start: int) -> int:
         """Characters of the words from one on."""
         return sum(len(one.text) + 1 for one in self._words[start : self._at])
 
     def _enum(self, path: str) -> LogicalEnum:
         start = self._at
-        name = self._opened(path)
+        name = self._read_new_name(path)
         self._sign("(", path)
         symbols: dict[str, None] = {}
         while not self.take(")"):
             if symbols:
                 self._sign(",", path)
             if self._next.kind != "text":
-                raise self._wrong("LOGICAL_SYNTAX", path, f"{self._shown()} is no text in quotes", "'SYMBOL'")
+                raise self._make_error("LOGICAL_SYNTAX", path, f"{self._print_next()} is no text in quotes", "'SYMBOL'")
             if self._next.text in symbols:
-                raise self._wrong("LOGICAL_NAME_TWICE", path, f"the symbol {self._shown()} is there twice")
+                raise self._make_error("LOGICAL_NAME_TWICE", path, f"the symbol {self._print_next()} is there twice")
             self._grow(path)
             symbols[self._next.text] = None
             self._at += 1
         if not symbols:
-            raise self._wrong("LOGICAL_SYNTAX", path, "an ENUM without symbols", "ENUM Name ('A', 'B')")
+            raise self._make_error("LOGICAL_SYNTAX", path, "an ENUM without symbols", "ENUM Name ('A', 'B')")
         enum = LogicalEnum(name, tuple(symbols))
         if name:
-            self._named[name] = (enum, len(symbols), self._since(start))
+            self._named[name] = (enum, len(symbols), self._count_characters(start))
         return enum
 
     def _scalar(self, name: str, path: str) -> LogicalScalar:
@@ -281,7 +289,7 @@ class _LogicalTypeParser:
             while not arguments or self.take(","):
                 word = self._next
                 if word.kind != "number" or not word.text.isdigit() or len(word.text) > 10:
-                    raise self._wrong("LOGICAL_NUMBER", path, f"{self._shown()} is no whole number")
+                    raise self._make_error("LOGICAL_NUMBER", path, f"{self._print_next()} is no whole number")
                 arguments.append(int(word.text))
                 self._at += 1
             self._sign(")", path)
@@ -294,7 +302,7 @@ class _LogicalTypeParser:
         if not fits or (name == "DECIMAL" and numbers[1] > numbers[0]):
             self._at = place
             ranges = ", ".join(f"{low} to {high}" for low, high, _ in allowed)
-            raise self._wrong("LOGICAL_NUMBER", path, f"{name} takes no {tuple(arguments)}", f"{name}({ranges})")
+            raise self._make_error("LOGICAL_NUMBER", path, f"{name} takes no {tuple(arguments)}", f"{name}({ranges})")
         if name in _LONG and numbers == (LONGEST,):
             return LogicalScalar(_LONG[name])
         return LogicalScalar(name, numbers)

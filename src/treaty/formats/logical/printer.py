@@ -70,7 +70,7 @@ class _Printer:
         self._size = 0
         self._named: dict[str, LogicalType] = {root.name: root}
 
-    def _known(self, kind: LogicalStruct | LogicalEnum, path: str) -> bool:
+    def _is_defined(self, kind: LogicalStruct | LogicalEnum, path: str) -> bool:
         """Whether the name has been defined already, as just this."""
         if not kind.name:
             return False
@@ -134,13 +134,13 @@ class _Printer:
                 return f"MAP<{self._type(key, path, depth + 1)}, {inside}{'' if nullable else ' NOT NULL'}>"
             case LogicalEnum():
                 return self._enum(kind, path)
-        if self._known(kind, path):
+        if self._is_defined(kind, path):
             return quote_full_name(kind.name)
         return self.struct(kind, path, depth + 1)
 
     def _enum(self, kind: LogicalEnum, path: str) -> str:
         name = quote_full_name(kind.name) if kind.name else ""
-        if self._known(kind, path):
+        if self._is_defined(kind, path):
             return name
         for symbol in kind.symbols:
             self._grow(path, symbol)

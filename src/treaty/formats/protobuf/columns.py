@@ -56,7 +56,7 @@ def derive_columns(schema: ProtoSchema, name: str = "", depth: int = COLUMN_RECU
     Fields that know whether they are set may be null, others are never. Messages that contain themselves are opened
     `depth` levels deep. Raises `InvalidSchemaError` where there is no such message, and past limits of columns.
     """
-    full = name.removeprefix(".") or _first(schema)
+    full = name.removeprefix(".") or _find_first_message(schema)
     symbol = schema.symbols.get(full) or schema.symbols.get(f"{schema.file.package}.{full}")
     if symbol is None or not isinstance(symbol.node, Message):
         raise text_error("MESSAGE_MISSING", f"there is no message {full!r}" if full else "there is no message")
@@ -65,7 +65,7 @@ def derive_columns(schema: ProtoSchema, name: str = "", depth: int = COLUMN_RECU
     return Columns(struct.columns if struct is not None else (), tuple(maker.losses))
 
 
-def _first(schema: ProtoSchema) -> str:
+def _find_first_message(schema: ProtoSchema) -> str:
     if not schema.file.messages:
         return ""
     package, name = schema.file.package, schema.file.messages[0].name
@@ -128,7 +128,7 @@ class _ColumnBuilder:
     def _field(self, home: ProtoSchema, full: str, field: Field, way: str, depth: int) -> ColumnType | None:
         if field.key:
             value = self._type(home, full, field, f"{way}.value", depth)
-            key = self._plain(field.key, f"{way}.key")
+            key = self._scalar(field.key, f"{way}.key")
             return table.Map(key, value) if value is not None else None
         repeated = field.label == "repeated"
         column_type = self._type(home, full, field, f"{way}.element" if repeated else way, depth)
@@ -136,7 +136,7 @@ class _ColumnBuilder:
 
     def _type(self, home: ProtoSchema, full: str, field: Field, way: str, depth: int) -> ColumnType | None:
         if field.type in PLAIN:
-            return self._plain(field.type, way)
+            return self._scalar(field.type, way)
         symbol = home.resolve(full, field.type)
         if symbol is None or not isinstance(symbol.node, Message | Enum):
             return Scalar("binary")
@@ -144,7 +144,7 @@ class _ColumnBuilder:
             self._add_loss("ENUM_AS_STRING", way, f"{len(symbol.node.values)} values of {symbol.full}")
             return Scalar("string")
         if symbol.full in WRAPPED:
-            return self._plain(WRAPPED[symbol.full], way)
+            return self._scalar(WRAPPED[symbol.full], way)
         if symbol.full in KNOWN:
             column_type, loss = KNOWN[symbol.full]
             self._add_loss(loss, way, symbol.full)
@@ -155,7 +155,7 @@ class _ColumnBuilder:
             self._add_loss("DECIMAL_TOO_WIDE", way, f"{digits[0]} digits")
         return self.message(self._schema.files.get(symbol.path, home), symbol, way, depth + 1)
 
-    def _plain(self, kind: str, way: str) -> ColumnType:
+    def _scalar(self, kind: str, way: str) -> ColumnType:
         if kind in ("uint64", "fixed64"):
             self._add_loss("UNSIGNED_AS_DECIMAL", way, kind)
         return PLAIN[kind]

@@ -48,7 +48,7 @@ def _needed_files(data: bytes, type_name: str) -> list[FileDescriptorProto]:
     own = next((one for one in files if _defines(one, type_name)), None)
     if own is None:
         fault = "no file of the set defines a message" if not type_name else f"no file of the set defines {type_name}"
-        raise _invalid(fault, "a type that the set defines")
+        raise _make_error(fault, "a type that the set defines")
     chosen: list[FileDescriptorProto] = []
     by_name = {one.name: one for one in files}
     placed: set[str] = set()
@@ -58,7 +58,7 @@ def _needed_files(data: bytes, type_name: str) -> list[FileDescriptorProto]:
         if name in placed or (name in PATHS and name not in by_name):
             continue
         if name not in by_name:
-            raise _invalid(f"the import '{name}' is not in the set", "all files that the file needs")
+            raise _make_error(f"the import '{name}' is not in the set", "all files that the file needs")
         if is_ready:
             placed.add(name)
             chosen.append(by_name[name])
@@ -67,7 +67,7 @@ def _needed_files(data: bytes, type_name: str) -> list[FileDescriptorProto]:
             waiting.extend((one, False) for one in by_name[name].dependency if one not in placed and one != name)
             # Without a circle a path has each file once, and each of its files adds at most all files.
             if len(waiting) > len(by_name) ** 2 + len(PATHS) + 1:
-                raise _invalid("the files import each other", "files that need each other in one direction")
+                raise _make_error("the files import each other", "files that need each other in one direction")
     return chosen
 
 
@@ -78,7 +78,7 @@ def _read(data: bytes) -> list[FileDescriptorProto]:
         descriptor_set = get_set_class()()
     files = list(descriptor_set.file)
     if not files:
-        raise _invalid("the bytes are no set of descriptors", "a serialized FileDescriptorSet with one file or more")
+        raise _make_error("the bytes are no set of descriptors", "a serialized FileDescriptorSet with one file or more")
     for file in files:
         file.name = file.name or DEFAULT_NAME
     return files
@@ -102,5 +102,5 @@ def _is_inside(messages: Iterable[DescriptorProto], words: list[str]) -> bool:
     return False
 
 
-def _invalid(message: str, expected: str) -> InvalidSchemaError:
+def _make_error(message: str, expected: str) -> InvalidSchemaError:
     return InvalidSchemaError((Diagnostic("DESCRIPTOR_INVALID", "", message, expected),))

@@ -68,9 +68,9 @@ class _ExampleGenerator:
                 if self._count > 2 * EXAMPLE_VALUES:
                     message = f"required fields make a value of more than {2 * EXAMPLE_VALUES} values"
                     raise ValueError(message)
-                self._set(value, field, depth)
+                self._set_field(value, field, depth)
 
-    def _set(self, message: Any, field: FieldDescriptor, depth: int) -> None:
+    def _set_field(self, message: Any, field: FieldDescriptor, depth: int) -> None:
         target = field.message_type
         if target is not None and target.GetOptions().map_entry:
             key, value = target.fields_by_name["key"], target.fields_by_name["value"]
@@ -137,7 +137,7 @@ def _date(message: Any, draw: SeededRandom) -> None:
     message.year, message.month, message.day = 2000 + draw.below(30), 1 + draw.below(12), 1 + draw.below(28)
 
 
-def _nothing(message: Any, draw: SeededRandom) -> None:
+def _leave_empty(message: Any, draw: SeededRandom) -> None:
     """An ``Any`` that holds no message, since there is none to choose."""
 
 
@@ -148,6 +148,6 @@ _KNOWN = {
     "google.protobuf.Struct": _struct,
     "google.protobuf.ListValue": _list,
     "google.protobuf.FieldMask": _mask,
-    "google.protobuf.Any": _nothing,
+    "google.protobuf.Any": _leave_empty,
     "google.type.Date": _date,
 }

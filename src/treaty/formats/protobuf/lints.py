@@ -152,7 +152,7 @@ def _find_unused_imports(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
             statement.path,
             f"{statement.path!r} is imported and not used",
             "imports that are used",
-            *_at(statement.place),
+            *_line_and_column(statement.place),
         )
         for statement in schema.file.imports
         if statement.kind == ""
@@ -178,7 +178,7 @@ def _list_offered_paths(home: ProtoSchema) -> set[str]:
     return paths
 
 
-def _at(place: SourceLocation) -> tuple[int, int]:
+def _line_and_column(place: SourceLocation) -> tuple[int, int]:
     return (place.line, place.column) if place.line else (0, 0)
 
 
@@ -217,7 +217,7 @@ def _unknown_options(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
             full,
             f"no imported file defines the option {'.'.join(option.name)}"[:200],
             "an import of the file that defines the option",
-            *_at(option.place),
+            *_line_and_column(option.place),
         )
         for full, options in _options(schema)
         for option in options

@@ -237,7 +237,7 @@ class _MemberPlace:
     lines: list[str]
     pad: str
 
-    def to(self, name: str) -> "_MemberPlace":
+    def member_place(self, name: str) -> "_MemberPlace":
         """The place of a member of this name."""
         return replace(self, path=f"{self.path}/{name}")
 
@@ -259,7 +259,7 @@ class _LogicalTypeWriter:
         spot = _MemberPlace(name, inside, path, lines, pad + "  ")
         for place, member in enumerate(struct.members, 1):
             number = place if place < _RESERVED[0] else place + len(_RESERVED)
-            at = spot.to(member.name)
+            at = spot.member_place(member.name)
             kind, parameters = self._field(member, at)
             options = self._options(member.comment, parameters)
             lines.append(f"{pad}  {kind} {_check_name(member.name, at.path)} = {number}{options};")

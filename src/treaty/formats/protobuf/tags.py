@@ -163,7 +163,7 @@ class _Editor:
             elif option.name[1:] == (TAGS,):
                 at, parts = len(untagged) if at < 0 else at, True
             elif len(option.name) == 1 and isinstance(option.value, AggregateValue):
-                value = _with(option.value, () if written else names)
+                value = _with_tags(option.value, () if written else names)
                 written = written or bool(names)
                 if value.members or option.value.members == value.members:
                     untagged.append(replace(option, value=value))
@@ -181,7 +181,7 @@ class _Editor:
         return (*untagged[:at], *fresh, *untagged[at:])
 
 
-def _with(value: AggregateValue, names: tuple[bytes, ...]) -> AggregateValue:
+def _with_tags(value: AggregateValue, names: tuple[bytes, ...]) -> AggregateValue:
     """A message with these tags where it had some, else as its last member."""
     members: list[tuple[str, Constant]] = []
     is_written = not names

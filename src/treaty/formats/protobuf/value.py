@@ -124,7 +124,7 @@ def _members(descriptor: Descriptor, value: dict[str, Json], path: ValuePath, in
                 continue
             oneofs[oneof.name] = name
         yield from _field(field, member, at, (inside, units))
-    yield from _unread(descriptor, units)
+    yield from _find_unread(descriptor, units)
     for descriptor_field in descriptor.fields:
         if descriptor_field.is_required and descriptor_field.number not in met:
             message = f"the required field {descriptor_field.json_name!r} of {descriptor.full_name} is missing"
@@ -163,7 +163,7 @@ def _field(
         units.append((name, member, field, member, at))
 
 
-def _unread(descriptor: Descriptor, units: list[Unit]) -> Iterator[Violation]:
+def _find_unread(descriptor: Descriptor, units: list[Unit]) -> Iterator[Violation]:
     """Units that the runtime does not read, in their order: all at once first, then by halves.
 
     The runtime is more generous with bytes than JSON's encoding of them is, so those are looked at here too.

@@ -74,7 +74,7 @@ def _run(
         if validator is None:
             return (Diagnostic(call.name, "", "there is no such validator on this node", REMEDY),)
         with limit_steps(VALIDATOR_STEPS, "VALIDATOR_STEPS"):
-            diagnostics = _first(validator.find(schema, versions, call.parameters))
+            diagnostics = _take_first(validator.find(schema, versions, call.parameters))
             return tuple(replace(one, rule=call.name) for one in diagnostics)
     except StepsError as stop:
         if stop.limit != "VALIDATOR_STEPS":
@@ -90,7 +90,7 @@ def _run(
         return (Diagnostic(call.name, "", f"the validator failed: {type(error).__name__}: {error!s:.500}", REMEDY),)
 
 
-def _first(diagnostics: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+def _take_first(diagnostics: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
     for count, diagnostic in enumerate(diagnostics):
         if count == FAULTS:
             return
@@ -111,7 +111,7 @@ def describe_validators(
             refusal = registry.check(text)
         validator = None if refusal else registry.find(name)
         if refusal:
-            faults.append(Diagnostic(name, "", refusal, registry.written(name)))
+            faults.append(Diagnostic(name, "", refusal, registry.print_signature(name)))
         elif validator is not None:
             reads_versions, parses = reads_versions or validator.reads_versions, parses or validator.parses
         else:

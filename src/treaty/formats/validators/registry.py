@@ -38,9 +38,9 @@ class ValidatorRegistry:
         places = self.plugins.places
         return tuple((name, places[name].package) for name in names if name in places)
 
-    def written(self, name: str) -> str:
+    def print_signature(self, name: str) -> str:
         """How a validator is written, with parameters where it takes any."""
-        validator = SHIPPED.get(name) or self.plugins.loaded(name)
+        validator = SHIPPED.get(name) or self.plugins.get_loaded(name)
         return validator.written or name if validator is not None else name
 
     def is_plugin(self, name: str) -> bool:

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from treaty.core.invariants import INDEXES_CHECKED, check_rows, unreadable
+from treaty.core.invariants import INDEXES_CHECKED, check_rows, make_unreadable_violation
 from treaty.core.limits import RESTORE_CACHE, RESTORE_FAULTS
 from treaty.core.state.indexes import InvariantViolation
 from treaty.core.state.rows import EncodedRow, UnreadableRowError, UnreadableValue, decode_key, decode_row, key_text
@@ -90,7 +90,7 @@ class StoredDump:
             decoded = decode_row(row)
             if isinstance(decoded.value, UnreadableValue):
                 if len(violations) < RESTORE_FAULTS:  # at the limit nothing else is checked
-                    violations.append(unreadable(row.table, decoded.key, decoded.value.why))
+                    violations.append(make_unreadable_violation(row.table, decoded.key, decoded.value.why))
                     self._unreadable.append((row.table, decoded.key))
                 continue
             for index in TABLES[row.table].indexes:

@@ -110,12 +110,12 @@ class ReconnectBackoff:
     last: str = ""
     """What the last try met."""
 
-    def failed(self, now: float, why: str) -> None:
+    def note_failure(self, now: float, why: str) -> None:
         """Wait longer than before."""
         self.pause = min(max(PAUSE_FIRST, self.pause * 2), PAUSE_MOST)
         self.next_try, self.last = now + self.pause, why
 
-    def worked(self) -> None:
+    def note_success(self) -> None:
         """Wait no more."""
         self.pause, self.next_try = 0.0, 0.0
 
@@ -161,9 +161,9 @@ class PostgresConnection:
                     connection.terminate()
                     raise
         except LogUnavailableError as error:
-            self._backoff.failed(loop.time(), str(error))
+            self._backoff.note_failure(loop.time(), str(error))
             raise
-        self._backoff.worked()
+        self._backoff.note_success()
         return connection
 
     def drop(self) -> None:

@@ -226,7 +226,7 @@ class PostgresLog:
         except BaseException:
             self._write_connection.drop()
             raise
-        self._root_writer.wrote(append)
+        self._root_writer.note_append(append)
         if append.first > 1:
             base = Position(append.identity, append.first - 1, append.parent)
             self._own_append = (base, LogDelta(append.position, rows))

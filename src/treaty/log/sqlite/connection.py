@@ -185,7 +185,7 @@ class SqliteConnection:
                 self._write(append)
                 result = self._commit()
                 if result is AppendResult.ACCEPTED:
-                    self._root_writer.wrote(append)
+                    self._root_writer.note_append(append)
                 return result
         except BaseException:
             self._roll_back()

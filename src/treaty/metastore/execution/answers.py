@@ -15,7 +15,7 @@ Answer = tuple[str, str, ResultRows | None, tuple[str, ...]]
 """Name, message, rows if there are any, and warnings."""
 
 
-def would(outcome: str, context: StatementContext) -> str:
+def describe_outcome(outcome: str, context: StatementContext) -> str:
     """Return what was done, or would be in a dry run."""
     return f"would be {outcome}" if context.dry_run else outcome
 
@@ -26,7 +26,7 @@ def describe_stored(
     """Describe a source that was created or changed; `created` is the word for one that was not there."""
     kind = stored.kind.capitalize()
     outcome = created if stored.created else "changed" if stored.replaced else "unchanged"
-    words = outcome if outcome == "unchanged" else would(outcome, context)
+    words = outcome if outcome == "unchanged" else describe_outcome(outcome, context)
     also = f", and {', '.join(stored.also)}" if stored.also else ""
     return stored.name, f"{kind} {stored.name} {words}{also}", None, (*stored.notes, *notes)
 
@@ -69,13 +69,13 @@ def describe_dropped(statement: s.DropSourceStatement, dropped: SourcesDropped, 
 def describe_type(stored: TypeStored, context: StatementContext) -> Answer:
     """Describe a type that was created."""
     note = () if stored.created else (f"There is a type {stored.name} already",)
-    outcome = would("created", context) if stored.created else "unchanged"
+    outcome = describe_outcome("created", context) if stored.created else "unchanged"
     return stored.name, f"Type {stored.name} {outcome}", None, note
 
 
 def describe_dropped_type(dropped: TypeDropped, context: StatementContext) -> Answer:
     """Describe a type that was dropped."""
-    outcome = would("dropped", context) if dropped.dropped else "does not exist"
+    outcome = describe_outcome("dropped", context) if dropped.dropped else "does not exist"
     return dropped.name, f"Type {dropped.name} {outcome}", None, ()
 
 

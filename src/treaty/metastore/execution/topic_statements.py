@@ -55,7 +55,7 @@ class ReadTopics(StatementStep[dict[str, TopicFacts | None]]):
 
     def run(self, destination: object) -> dict[str, TopicFacts | None]:
         """Return the facts by topic. Raises `Unavailable` where the cluster does not answer, and `NotOffered` where it is not known."""
-        with _asking(destination, self.cluster) as admin:
+        with _open_admin(destination, self.cluster) as admin:
             return admin.describe(self.topics)
 
 
@@ -68,12 +68,12 @@ class FindObstacles(StatementStep[dict[str, str | None]]):
 
     def run(self, destination: object) -> dict[str, str | None]:
         """Return why by topic, empty where that is not known, None where the topic is gone. Raises as `ReadTopics` does."""
-        with _asking(destination, self.cluster) as admin:
+        with _open_admin(destination, self.cluster) as admin:
             return {topic: admin.find_obstacle(topic) for topic in self.topics}
 
 
 @contextmanager
-def _asking(destination: object, cluster: str) -> Iterator[TopicAdmin]:
+def _open_admin(destination: object, cluster: str) -> Iterator[TopicAdmin]:
     """The admin client of a cluster, with its errors as those of a registry."""
     clusters: Mapping[str, KafkaCluster] = getattr(destination, "clusters", {})
     if cluster not in clusters:

@@ -103,7 +103,7 @@ class CommandState:
             self._take_plan(plan, statement)
         elif match := _WORDS.match(statement):
             if match[1].upper() == "TERMINATE":
-                self._end_query(_bare(match[2]))
+                self._end_query(_strip_quotes(match[2]))
         elif re.match(r"\s*(CREATE|DROP|ALTER)\b", statement, re.IGNORECASE):
             self._take_plain(statement)
         else:
@@ -125,7 +125,7 @@ class CommandState:
         if isinstance(ddl, Mapping):
             self._take_ddl(ddl, text)
         if isinstance(query, Mapping):
-            sink, query_id = _bare(str(query.get("sink") or "")), str(query.get("queryId") or "")
+            sink, query_id = _strip_quotes(str(query.get("sink") or "")), str(query.get("queryId") or "")
             if sink in self.sources and isinstance(ddl, Mapping):
                 self.sources[sink] = replace(self.sources[sink], query=text, query_id=query_id)
             else:
@@ -150,9 +150,9 @@ class CommandState:
                 self.types.pop(name, None)
                 self.gone[name] = "TYPE"
             case "dropSourceV1":
-                self._drop(_bare(str(_need(ddl, "sourceName"))))
+                self._drop(_strip_quotes(str(_need(ddl, "sourceName"))))
             case "alterSourceV1":
-                self._alter(_bare(str(_need(ddl, "sourceName"))), _need(ddl, "newColumns"))
+                self._alter(_strip_quotes(str(_need(ddl, "sourceName"))), _need(ddl, "newColumns"))
             case _:
                 raise DamagedCommandError(f"the plan has a command {kind!r}, which is not known")
 
@@ -233,8 +233,8 @@ def _read_source(kind: str, ddl: Mapping[str, Any], text: str) -> KsqlSource:
     ]
     ids = ((f"{side}_SCHEMA_ID", str(properties.get("schemaId") or "")) for side, properties in of_sides.items())
     return KsqlSource(
-        kind, _bare(str(_need(ddl, "sourceName"))), str(ddl.get("schema") or ""), str(_need(ddl, "topicName")),
-        str(sides["KEY"].get("format", "")).upper(), str(sides["VALUE"].get("format", "")).upper(), _bare(str(timestamp.get("column", ""))),
+        kind, _strip_quotes(str(_need(ddl, "sourceName"))), str(ddl.get("schema") or ""), str(_need(ddl, "topicName")),
+        str(sides["KEY"].get("format", "")).upper(), str(sides["VALUE"].get("format", "")).upper(), _strip_quotes(str(timestamp.get("column", ""))),
         windowed=isinstance(ddl.get("windowInfo"), Mapping), infers_key=bool(ddl.get("infersKey")),
         properties=tuple((name, value) for name, value in named if value), schema_ids=tuple((name, value) for name, value in ids if value),
         statement=text,
@@ -247,7 +247,7 @@ def _members(part: Any) -> Mapping[str, Any]:
 
 def _column_text(column: Any) -> str:
     if isinstance(column, Mapping):
-        return f"`{_bare(str(column.get('name', '')))}` {column.get('type', '')}"
+        return f"`{_strip_quotes(str(column.get('name', '')))}` {column.get('type', '')}"
     return str(column)
 
 
@@ -257,5 +257,5 @@ def _need(ddl: Mapping[str, Any], name: str) -> Any:
     return ddl[name]
 
 
-def _bare(name: str) -> str:
+def _strip_quotes(name: str) -> str:
     return name.strip().strip("`").replace("``", "`")

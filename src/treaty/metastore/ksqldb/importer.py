@@ -116,7 +116,7 @@ class CommandImport:
         settled, outcome = self._settled.get(key, (None, ""))
         if settled == imported:
             return ImportLine(*key, outcome)
-        line = _take(_importing(self.metastore, imported.query), imported, dry_run=self.dry_run)
+        line = _take(_wrap_metastore(self.metastore, imported.query), imported, dry_run=self.dry_run)
         if line.outcome != LEFT:
             self._settled[key] = (imported, PORTED if line.outcome == PORTED else UNCHANGED)
         return line
@@ -124,7 +124,7 @@ class CommandImport:
     def _drop(self, state: CommandState) -> Iterator[ImportLine]:
         """Drop what an import has made and ksqlDB has not any more; readers before what they read, as far as two rounds go."""
         self._gone &= state.gone.keys()
-        metastore = _importing(self.metastore)
+        metastore = _wrap_metastore(self.metastore)
         for name, kind in reversed(state.gone.items()):
             if name in self._gone:
                 continue
@@ -144,7 +144,7 @@ def import_state(metastore: Metastore, state: CommandState, *, dry_run: bool = F
     return CommandImport(metastore, dry_run).run(state)
 
 
-def _importing(metastore: Metastore, query: ImportedQuery | None = None) -> Metastore:
+def _wrap_metastore(metastore: Metastore, query: ImportedQuery | None = None) -> Metastore:
     return Metastore(ImportingRegistry(metastore.registry, query), metastore.call)
 
 

@@ -33,7 +33,7 @@ def check_step(
     if request is None and rows.choices.queries == "now":
         return replace(step, is_checked=False)
     if request is None and rows.choices.queries == "later":
-        return _waiting(rows, described, step, f"the query of {described.name} is planned after the start")
+        return _mark_waiting(rows, described, step, f"the query of {described.name} is planned after the start")
     if rows.needs[described.key] & rows.waiting:
         return _waiting_for_others(rows, described, step)
     if request is not None:
@@ -88,7 +88,7 @@ def refuse_step(
     """Return a step that is refused, or that can be checked only when what it needs is there."""
     if isinstance(refused, Unavailable):
         if isinstance(described.statement, CreateSourceStatement) and described.statement.body:
-            return _waiting(rows, described, step, str(refused))
+            return _mark_waiting(rows, described, step, str(refused))
         raise refused
     rows.coming.add(described.key)
     if isinstance(refused, NotFound) and rows.needs[described.key] & rows.waiting:
@@ -123,10 +123,10 @@ def refuse_name(rows: MetastoreRows, described: ProjectObject, step: PlannedStep
 
 def _waiting_for_others(rows: MetastoreRows, described: ProjectObject, step: PlannedStep) -> PlannedStep:
     name = min(name for _, name in rows.needs[described.key] & rows.waiting)
-    return _waiting(rows, described, step, f"{described.name} needs {name}, which waits for a planner")
+    return _mark_waiting(rows, described, step, f"{described.name} needs {name}, which waits for a planner")
 
 
-def _waiting(rows: MetastoreRows, described: ProjectObject, step: PlannedStep, message: str) -> PlannedStep:
+def _mark_waiting(rows: MetastoreRows, described: ProjectObject, step: PlannedStep, message: str) -> PlannedStep:
     rows.waiting.add(described.key)
     reason = Reason(WAITING, message, path=described.file, new=described.name, allowed="a planner that runs")
     return replace(step, refusal=reason)

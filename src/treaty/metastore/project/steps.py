@@ -150,7 +150,11 @@ def _plan_source(
     label = rows.choices.label or _label_of(row)
     labelled = with_label(statement, label)
     old = "" if row is None else print_source(row)
-    create = _plain(labelled) if row is None else replace(_plain(pin_sides(labelled, row)), or_replace=True)
+    create = (
+        _strip_conditions(labelled)
+        if row is None
+        else replace(_strip_conditions(pin_sides(labelled, row)), or_replace=True)
+    )
     step = replace(
         _step(described, CREATE if row is None else CHANGE, old, print_statement(complete_statement(labelled, row))),
         statement=create, text=described.text, closure=rows.list_readers(key),
@@ -211,7 +215,7 @@ def _keep_step(step: PlannedStep) -> PlannedStep:
     return replace(step, action=KEEP, differences=(), statement=None, text="", expected=None, closure=())
 
 
-def _plain(statement: CreateSourceStatement) -> CreateSourceStatement:
+def _strip_conditions(statement: CreateSourceStatement) -> CreateSourceStatement:
     return replace(statement, or_replace=False, if_not_exists=False)
 
 

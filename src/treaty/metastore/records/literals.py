@@ -113,7 +113,7 @@ def _boolean(literal: SqlLiteral, kind: ColumnType, path: str) -> bool:
     raise UnfitLiteralError(path, literal, kind, "TRUE or FALSE is expected")
 
 
-def _whole(literal: SqlLiteral, kind: Scalar, path: str) -> int:
+def _integer(literal: SqlLiteral, kind: Scalar, path: str) -> int:
     bits = BITS[kind.name]
     if type(literal) is not int:
         raise UnfitLiteralError(path, literal, kind, "a whole number is expected, without quotes and without a point")
@@ -215,14 +215,14 @@ def _text_of(literal: SqlLiteral, words: tuple[str, ...]) -> str | None:
     return literal if isinstance(literal, str) else None
 
 
-def _nothing(literal: SqlLiteral, kind: ColumnType, path: str) -> Any:
+def _refuse_literal(literal: SqlLiteral, kind: ColumnType, path: str) -> Any:
     raise UnfitLiteralError(path, literal, kind, "it is NULL or of no type that a literal has")
 
 
 _SCALARS: Mapping[str, Callable[[SqlLiteral, Scalar, str], Any]] = {
     "boolean": _boolean,
-    "int32": _whole,
-    "int64": _whole,
+    "int32": _integer,
+    "int64": _integer,
     "float32": _float,
     "float64": _float,
     "string": _string,
@@ -231,6 +231,6 @@ _SCALARS: Mapping[str, Callable[[SqlLiteral, Scalar, str], Any]] = {
     "timestamp": _timestamp,
     "timestamp_ntz": _local_timestamp,
     "variant": _string,
-    "null": _nothing,
+    "null": _refuse_literal,
 }
 """By scalar, what reads a literal that is not NULL."""

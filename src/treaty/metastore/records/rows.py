@@ -214,7 +214,7 @@ def _cells(schema: RecordSchema, side: RecordSide, row: Row, place: int) -> dict
         except UnfitLiteralError as error:
             unfit.append(error)
     if unfit:
-        raise _unfit(unfit[0], place, *unfit[1:])
+        raise _make_refusal(unfit[0], place, *unfit[1:])
     return cells
 
 
@@ -222,10 +222,10 @@ def _cast(literal: SqlLiteral, column: Column, place: int) -> Any:
     try:
         return cast_literal(literal, column.type, column.name)
     except UnfitLiteralError as error:
-        raise _unfit(error, place) from error
+        raise _make_refusal(error, place) from error
 
 
-def _unfit(unfit: UnfitLiteralError, place: int, *further: UnfitLiteralError) -> Invalid:
+def _make_refusal(unfit: UnfitLiteralError, place: int, *further: UnfitLiteralError) -> Invalid:
     where = f"row {place}: " if place > 1 else ""
     return Invalid.of(
         "VALUE_UNFIT",
@@ -282,7 +282,7 @@ def _refuse_values(schema: RecordSchema, row: Row, place: int) -> None:
 # ----------------------------------------------------------------------------------------- time, partition and headers
 
 
-def _own(row: Row, schema: RecordSchema, *names: str) -> Iterator[tuple[str, SqlLiteral]]:
+def _list_pseudo_columns(row: Row, schema: RecordSchema, *names: str) -> Iterator[tuple[str, SqlLiteral]]:
     """Yield what a row says under names that no column of the source has."""
     yield from (
         (name, row[name]) for name in names if name in row and name not in schema.names and row[name] is not None
@@ -291,7 +291,7 @@ def _own(row: Row, schema: RecordSchema, *names: str) -> Iterator[tuple[str, Sql
 
 def _time(row: Row, schema: RecordSchema, place: int) -> int:
     """Return the time of a record in ms since the epoch; 0 is now."""
-    for name, literal in _own(row, schema, *TIMESTAMPS):
+    for name, literal in _list_pseudo_columns(row, schema, *TIMESTAMPS):
         if type(literal) is int:
             time = literal
         else:
@@ -299,16 +299,16 @@ def _time(row: Row, schema: RecordSchema, place: int) -> int:
             time = int(instant.timestamp() * 1_000)
         if not 0 < time < 1 << 62:
             kind = Scalar("timestamp")
-            raise _unfit(UnfitLiteralError(name, literal, kind, "a record's time is after 1970-01-01"), place)
+            raise _make_refusal(UnfitLiteralError(name, literal, kind, "a record's time is after 1970-01-01"), place)
         return time
     return 0
 
 
 def _partition(row: Row, schema: RecordSchema, place: int) -> int:
-    for name, literal in _own(row, schema, PARTITION):
+    for name, literal in _list_pseudo_columns(row, schema, PARTITION):
         partition: int = _cast(literal, Column(name, Scalar("int32")), place)
         if partition < 0:
-            raise _unfit(UnfitLiteralError(name, literal, Scalar("int32"), "partitions are 0 and up"), place)
+            raise _make_refusal(UnfitLiteralError(name, literal, Scalar("int32"), "partitions are 0 and up"), place)
         return partition
     return ANY
 
@@ -322,7 +322,7 @@ def _headers(schema: RecordSchema, row: Row, place: int) -> Headers:
             headers.append((column.header, _cast(literal, Column(column.name, HEADER_TYPES["header"]), place)))
         elif column.role == "header" and literal is not None:
             headers += _list_headers(column.name, literal, place)
-    for name, literal in _own(row, schema, HEADERS):
+    for name, literal in _list_pseudo_columns(row, schema, HEADERS):
         headers += _list_headers(name, literal, place)
     for header, _ in headers:
         if header in HEADER_OF.values():

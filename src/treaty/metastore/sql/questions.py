@@ -36,7 +36,9 @@ def read_explain(cursor: StatementCursor, settings: Pairs) -> ExplainStatement:
         if not isinstance(statement, CreateSourceStatement):
             cursor.report("SYNTAX", "EXPLAIN takes a source, no type", cursor.tokens[0], hint="CREATE STREAM or TABLE")
             return ExplainStatement()
-        return ExplainStatement(statement=_replacing(statement) if replace is not None else statement, compare=compare)
+        return ExplainStatement(
+            statement=_with_replace(statement) if replace is not None else statement, compare=compare
+        )
     if cursor.token.keyword in {"SELECT", "FROM", "WITH"} or cursor.token.text == "(":
         start, end, final = read_body(cursor)
         return ExplainStatement(body=cursor.text[start:end], final=final)
@@ -63,7 +65,7 @@ def _read_bound(cursor: StatementCursor, word: str) -> str:
     return read_moment(cursor, f"COMPARE takes {word} or a time in ISO 8601") or word
 
 
-def _replacing(statement: CreateSourceStatement) -> CreateSourceStatement:
+def _with_replace(statement: CreateSourceStatement) -> CreateSourceStatement:
     return CreateSourceStatement(
         statement.kind,
         statement.name,

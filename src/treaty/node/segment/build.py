@@ -93,7 +93,7 @@ class _SegmentBuild:
         if base.counts[name] >= SAMPLES and len(dead) <= DEAD_SHARE * base.counts[name]:
             self.tables[name] = _Table.after(base, name, dead, self.raw_rows, self.level)
             return
-        living_rows = (base.encoded(name, number) for number in range(base.counts[name]) if number not in dead)
+        living_rows = (base.read_encoded(name, number) for number in range(base.counts[name]) if number not in dead)
         self.roots.pop(name, None)  # its rows are counted anew
         self.open(name, living_rows)
 

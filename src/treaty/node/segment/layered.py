@@ -142,7 +142,7 @@ class LayeredTables:
         if share or self._base is None or key in self._covered.get(table, ()):
             return share
         number = self._base.number(table, key)
-        return 0 if number is None else self._base.encoded(table, number).digest
+        return 0 if number is None else self._base.read_encoded(table, number).digest
 
     @property
     def damaged(self) -> bool:
@@ -223,7 +223,7 @@ class LayeredTables:
 
     def total(self, table: AnyTable) -> int:
         """Return how many keys a table has. No key is looked at for that."""
-        below = 0 if self._base is None else self._base.live(table.name) - len(self._covered.get(table.name, ()))
+        below = 0 if self._base is None else self._base.count_live(table.name) - len(self._covered.get(table.name, ()))
         return below + self._over.total(table)
 
     def rows(self) -> Iterator[EncodedRow]:
@@ -235,7 +235,7 @@ class LayeredTables:
                     yield row
         yield from self._over.rows()
 
-    def built(self) -> "SegmentContents":
+    def build_segment(self) -> "SegmentContents":
         """A segment of all rows as they are now, made from the one below and what has changed."""
         from treaty.node.segment.build import SegmentChanges, build  # noqa: PLC0415 (as above)
 
@@ -257,12 +257,12 @@ class LayeredTables:
         below = self._base.walk(order, max(low, start), high, reverse=reverse)
         covered = self._covered.get(order.name if isinstance(order, Table) else order.table)
         if covered:
-            below = self._uncovered(self._base, order, below, covered)
+            below = self._list_uncovered(self._base, order, below, covered)
             if low <= start < high and not reverse:
                 below = self._from_the_start(order.name, below, high)
         return _skip_repeats(merge(below, over, reverse=reverse))
 
-    def _uncovered(
+    def _list_uncovered(
         self, base: "Segment", order: AnyTable | AnyIndex, base_entries: Iterator[Key], covered: set[Key]
     ) -> Iterator[Key]:
         """What the base has in an order, without what is covered."""
@@ -331,7 +331,7 @@ class LayeredTables:
         if number is not None:
             self._covered.setdefault(table, set()).add(key)
             self._doubt(base.row(table, number))
-            add_share(self._left, table, -base.encoded(table, number).digest)
+            add_share(self._left, table, -base.read_encoded(table, number).digest)
 
     def _doubt(self, row: Row) -> None:
         entry = count_group(row)

@@ -70,7 +70,7 @@ class StateFileManager:
 
     def open(self) -> None:
         """Stand the tables on the file, if there is one that can be used. The node then reads what came after it."""
-        self._stand_on(self._newer())
+        self._stand_on(self._open_newer())
 
     def _stand_on(self, file: "StateFile | None") -> bool:
         if file is None:
@@ -84,7 +84,7 @@ class StateFileManager:
         self._found, self.written, self._bookmark = file, file.written, file.bookmark
         return True
 
-    def _newer(self) -> "StateFile | None":
+    def _open_newer(self) -> "StateFile | None":
         """The file, if it is another one than was seen last, and can be used."""
         if self.path is None:
             return None
@@ -110,7 +110,7 @@ class StateFileManager:
                 return
             if not isinstance(source, StateFileStore) or await source.estimate_rows() < LARGE:
                 return
-            if self._stand_on(await self._unfolded(source)) or self._stand_on(await self._first()):
+            if self._stand_on(await self._read_state_copy(source)) or self._stand_on(await self._get_first_file()):
                 return
             from treaty.node.segment.build import build  # noqa: PLC0415 (for a log with very many rows)
 
@@ -122,7 +122,7 @@ class StateFileManager:
         finally:
             self._prepared.set()
 
-    async def _unfolded(self, source: StateFileStore) -> "StateFile | None":
+    async def _read_state_copy(self, source: StateFileStore) -> "StateFile | None":
         """The snapshot as a file: where the state file is, for those who may write it, else a file without a name."""
         target = self.path if self._write is not None or self._waits else None
         from tempfile import gettempdir  # noqa: PLC0415 (random numbers and more come with it)
@@ -141,13 +141,13 @@ class StateFileManager:
             half.unlink(missing_ok=True)
         return file
 
-    async def _first(self) -> "StateFile | None":
+    async def _get_first_file(self) -> "StateFile | None":
         """A file that is written now, by this one or by another worker."""
         if self._write is not None:
             log.info("there is no state file: it is written first")
             self._tried = asyncio.get_running_loop().time()
             await self._write(not BACKGROUND)
-            return self._newer()
+            return self._open_newer()
         end = asyncio.get_running_loop().time() + WAIT_SECONDS
         while (
             self._waits
@@ -155,7 +155,7 @@ class StateFileManager:
             and (being_written(self.path) or asyncio.get_running_loop().time() < end)
         ):
             await asyncio.sleep(0.1)
-            file = self._newer()
+            file = self._open_newer()
             if file is not None:
                 return file
         return None
@@ -169,14 +169,14 @@ class StateFileManager:
         while self.path is not None:
             await asyncio.sleep(LOOK_SECONDS)
             try:
-                await self._turn(follower)
+                await self._take_turn(follower)
             except (LogUnavailableError, LogDamagedError, Unavailable) as reason:
                 log.info("the state file has to wait: %s", reason)
             except Exception:
                 log.exception("the state file could not be looked after; trying again")
 
-    async def _turn(self, follower: Follower) -> None:
-        newer_file = await asyncio.to_thread(self._newer)
+    async def _take_turn(self, follower: Follower) -> None:
+        newer_file = await asyncio.to_thread(self._open_newer)
         if newer_file is not None:
             await self._change_over(follower, newer_file)
         now = asyncio.get_running_loop().time()
@@ -188,7 +188,7 @@ class StateFileManager:
         """Change over to a newer file; one that is damaged, or not what the log has, is dropped."""
         is_wrong = False
 
-        def ready(
+        def prepare_put(
             rows: Collection[EncodedRow], position: Position, decoded_rows: Mapping[EncodedRow, Row] | None
         ) -> PutTables | None:
             nonlocal is_wrong
@@ -197,7 +197,7 @@ class StateFileManager:
             return None if put is None else partial(self._put, put, newer_file)
 
         with suppress(SegmentDamagedError):
-            if await follower.change_over(ready, newer_file.position):
+            if await follower.change_over(prepare_put, newer_file.position):
                 return
         if is_wrong or newer_file.segment.damage:
             self._drop(newer_file)

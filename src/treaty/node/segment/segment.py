@@ -104,9 +104,9 @@ class Segment:
     @property
     def size(self) -> int:
         """Live rows."""
-        return sum(map(self.live, self.counts))
+        return sum(map(self.count_live, self.counts))
 
-    def live(self, table: str) -> int:
+    def count_live(self, table: str) -> int:
         """Live rows of a table: what an older segment had may be dead in a newer one that has its blocks."""
         return self.counts.get(table, 0) - len(self.dead(table))
 
@@ -131,16 +131,16 @@ class Segment:
             refuse_large_size(reader.size(number))
             return reader.block(number)
         except BlockDamagedError as error:
-            raise self._damaged(f"block {number} of table {table} is damaged: {error}") from None
+            raise self._make_damage_error(f"block {number} of table {table} is damaged: {error}") from None
 
     def block(self, table: str, number: int) -> memoryview:
         """A block of rows, or of an order (``order:NAME``), as it is kept."""
         try:
             return self.reader(table).raw(number)
         except BlockDamagedError as error:
-            raise self._damaged(f"block {number} of table {table} is damaged: {error}") from None
+            raise self._make_damage_error(f"block {number} of table {table} is damaged: {error}") from None
 
-    def _damaged(self, damage: str) -> SegmentDamagedError:
+    def _make_damage_error(self, damage: str) -> SegmentDamagedError:
         self.damage = damage
         return SegmentDamagedError(f"the state file: {damage}; everything is read from the log again")
 
@@ -151,11 +151,11 @@ class Segment:
         try:
             line = self._block(table, block)[number - firsts[block]]
         except IndexError:
-            raise self._damaged(f"block {block} of table {table} lacks row {number}") from None
+            raise self._make_damage_error(f"block {block} of table {table} lacks row {number}") from None
         key, _, value = line.partition(b"\t")
         return key, value
 
-    def encoded(self, table: str, number: int) -> EncodedRow:
+    def read_encoded(self, table: str, number: int) -> EncodedRow:
         """A row by its number, as stored in the log."""
         key, value = self._line(table, number)
         return EncodedRow(table, str(key, "utf-8", "surrogatepass"), text_of(str(value, "utf-8", "surrogatepass")))
@@ -170,25 +170,30 @@ class Segment:
             for number, line in enumerate(self._read_block(table, block), first):
                 key, _, form = line.partition(b"\t")
                 if number not in dead:
-                    yield self._decoded(table, number, key_of, key), self._decoded(table, number, content_of, form)
+                    yield (
+                        self._decode_part(table, number, key_of, key),
+                        self._decode_part(table, number, content_of, form),
+                    )
 
     def _row(self, table: str, number: int) -> Row:
         key, form = self._line(table, number)
         refuse_large_size(len(form))
         text = str(form, "utf-8", "surrogatepass")
-        row = Row(table, self._decoded(table, number, key_of, key), self._decoded(table, number, value_of, text))
+        row = Row(
+            table, self._decode_part(table, number, key_of, key), self._decode_part(table, number, value_of, text)
+        )
         if isinstance(row.value, Schema) and self._careful:
             self._refuse_other_text(number, row.key, row.value, proven=form.startswith(PROVEN.encode()))
         return row
 
-    def _decoded(self, table: str, number: int, decode: Callable[[str, Part], Value], part: Part) -> Value:
+    def _decode_part(self, table: str, number: int, decode: Callable[[str, Part], Value], part: Part) -> Value:
         """A key or a value of a row."""
         try:
             value = decode(table, part)
         except (msgspec.DecodeError, ValueError) as error:
-            raise self._damaged(f"row {number} of table {table}: {error}") from None
+            raise self._make_damage_error(f"row {number} of table {table}: {error}") from None
         if isinstance(value, UnreadableValue):
-            raise self._damaged(f"row {number} of table {table} can't be read: {value.why}")
+            raise self._make_damage_error(f"row {number} of table {table} can't be read: {value.why}")
         return value
 
     def _refuse_other_text(self, number: int, key: Key, schema: Schema, *, proven: bool) -> None:
@@ -196,15 +201,15 @@ class Segment:
         from the text: then the index of guids shows whether it is the same text.
         """
         if proven and not has_its_guid(schema):
-            raise self._damaged(f"schema {list(key)}: its content does not have the guid {schema.guid}")
+            raise self._make_damage_error(f"schema {list(key)}: its content does not have the guid {schema.guid}")
         if number not in rows_of(self.numbers("index:schema.guid", "Q"), (key[0], schema.guid)):
-            raise self._damaged(
+            raise self._make_damage_error(
                 f"schema {list(key)}: its content has the guid {schema.guid}, which the index does not know"
             )
 
     def key(self, table: str, number: int) -> Key:
         """The key of a row by its number."""
-        return self._decoded(table, number, key_of, self._line(table, number)[0])
+        return self._decode_part(table, number, key_of, self._line(table, number)[0])
 
     def number(self, table: str, key: Key) -> int | None:
         """The number of the row with a key; None where there is none."""
@@ -221,13 +226,13 @@ class Segment:
 
     def keys(self, table: str) -> Iterator[Key]:
         """All keys of a table, in no order."""
-        return (self.key(table, number) for number in self._alive(table))
+        return (self.key(table, number) for number in self._list_live(table))
 
     def rows(self, table: str) -> Iterator[EncodedRow]:
         """All rows of a table, in no order."""
-        return (self.encoded(table, number) for number in self._alive(table))
+        return (self.read_encoded(table, number) for number in self._list_live(table))
 
-    def _alive(self, table: str) -> Iterator[int]:
+    def _list_live(self, table: str) -> Iterator[int]:
         dead = self.dead(table)
         return (number for number in range(self.counts.get(table, 0)) if number not in dead)
 
@@ -242,7 +247,7 @@ class Segment:
         table = index.table
         numbers = self._sorted.get((index, entry))
         if numbers is None:
-            claiming = sorted(self._claiming(index, entry))
+            claiming = sorted(self._list_claiming(index, entry))
             if len(claiming) < SORTED_FROM:
                 if len(self._known) > KNOWN_KEPT:
                     self._known.clear()
@@ -264,9 +269,9 @@ class Segment:
 
     def claimants(self, index: AnyIndex, entry: Key) -> list[int]:
         """Numbers of the rows that claim an index entry."""
-        return [number for _, number in self._claiming(index, entry)]
+        return [number for _, number in self._list_claiming(index, entry)]
 
-    def _claiming(self, index: AnyIndex, entry: Key) -> Iterator[tuple[Key, int]]:
+    def _list_claiming(self, index: AnyIndex, entry: Key) -> Iterator[tuple[Key, int]]:
         for number in rows_of(self.numbers(f"index:{index.name}", "Q"), entry):
             if index.of_key:
                 key = self.key(index.table, number)
@@ -280,7 +285,7 @@ class Segment:
     def count(self, table: AnyTable, group: Key) -> int:
         """How many rows of a table are in a group."""
         if not group:
-            return self.live(table.name)
+            return self.count_live(table.name)
         if table.name in GROUPED:
             return self.groups(table.name).get(str(group[0]), 0)
         order = table.name if table.ordered else VERSION_BY_NUMBER.name
@@ -290,7 +295,7 @@ class Segment:
     def stray_marks(self, index: AnyIndex) -> list[int]:
         """Numbers of rows to which an index leads by entries that these rows do not claim, ascending."""
         right: set[int] = set()
-        for number in self._alive(index.table):
+        for number in self._list_live(index.table):
             row = self.row(index.table, number)
             if row.value is not None:
                 right.update(mark(entry, number) for entry in index.entries(row.key, row.value))

@@ -37,7 +37,7 @@ async def write(source: Log, path: Path, time: int) -> WrittenStateFile:
     may be the cause all rows are read. Raises `OSError` where the file can't be written, `LogDamagedError` where the
     log's own rows come to another root, and what reading a log raises.
     """
-    position, built = await _newest(source, path)
+    position, built = await _read_newest(source, path)
     if _differs(built, position):
         log.warning("the state file %s is not copied from: %s", path, _differs(built, position))
         position, built = await scan_rows(source, build)
@@ -58,7 +58,7 @@ def _differs(built: SegmentContents, position: Position) -> str:
     return f"the rows come to the state root {built_root.hex()}, the log states {position.root.hex()} at sequence {position.sequence}"
 
 
-async def _newest(source: Log, path: Path) -> tuple[Position, SegmentContents]:
+async def _read_newest(source: Log, path: Path) -> tuple[Position, SegmentContents]:
     try:
         file = open_state(path)
         file.check()
@@ -69,7 +69,7 @@ async def _newest(source: Log, path: Path) -> tuple[Position, SegmentContents]:
         delta = await source.read(tables.position)
         if not delta.reload:
             tables.apply(delta.rows, delta.tip)
-            return tables.position, tables.built()
+            return tables.position, tables.build_segment()
     except (StateFileError, SegmentDamagedError):  # the old file is no help: leave it aside
         pass
     return await scan_rows(source, build)

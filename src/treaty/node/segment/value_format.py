@@ -73,7 +73,7 @@ def _mirror(kind: type[Any], **more: type) -> type[msgspec.Struct]:
     hints = get_type_hints(kind)
     members: dict[str, Any] = {name: (name, hint) for name, hint in more.items()}
     for field in fields(kind):
-        hint = _plain(hints[field.name])
+        hint = _mirror_hint(hints[field.name])
         if hint is not None and field.name != "extra":
             members[field.name] = (field.name, hint) if field.default is MISSING else (field.name, hint, field.default)
     return msgspec.defstruct(
@@ -85,12 +85,12 @@ def _mirror(kind: type[Any], **more: type) -> type[msgspec.Struct]:
     )
 
 
-def _plain(hint: Any) -> Any:
+def _mirror_hint(hint: Any) -> Any:
     if hint in {str, int, bool} or hint == tuple[str, ...]:
         return hint
     if get_origin(hint) in {Union, types.UnionType}:
         (inner,) = (kind for kind in get_args(hint) if kind is not type(None))
-        plain = _plain(inner)
+        plain = _mirror_hint(inner)
         return None if plain is None else plain | None
     return _mirror(hint) if is_dataclass(hint) and isinstance(hint, type) else None
 
@@ -130,7 +130,7 @@ def quick_row(row: EncodedRow) -> Row | None:
     return None
 
 
-def _same(struct: Any, text: str) -> None:
+def _refuse_unless_same(struct: Any, text: str) -> None:
     """A fast reading is used if it is encoded to the same text again."""
     if struct.v != ROW_FORMAT or _ENCODE(struct).decode() != text:
         raise _NoCompactFormError
@@ -138,13 +138,13 @@ def _same(struct: Any, text: str) -> None:
 
 def _quick_schema(text: str) -> Schema:
     full = _FULL.decode(text)
-    _same(full, text)
+    _refuse_unless_same(full, text)
     return Schema(full.guid, full.format, full.text, full.lookup_digest, type_name=full.type_name)
 
 
 def _quick_content(text: str) -> Content:
     content = _CONTENT.decode(text)
-    _same(content, text)
+    _refuse_unless_same(content, text)
     data = binascii.a2b_base64(content.data)
     if (
         binascii.b2a_base64(data, newline=False).decode() != content.data
@@ -155,20 +155,20 @@ def _quick_content(text: str) -> Content:
 
 def _quick_outcome(text: str) -> Outcome:
     outcome = _OUTCOME.decode(text)
-    _same(outcome, text)
+    _refuse_unless_same(outcome, text)
     members = tuple(outcome.members.items())
     if members != tuple(sorted(members)):
         raise _NoCompactFormError
     return Outcome(outcome.sequence, outcome.kind, members, outcome.private)
 
 
-def _quick(table: str) -> Callable[[str], Value]:
+def _make_quick_reader(table: str) -> Callable[[str], Value]:
     canon, fast = _CANON[table], _FAST[table]
 
     def read(text: str) -> Value:
         if "{}" in text or "[]" in text:  # an empty member inside another one is left out when it is encoded slowly
             raise _NoCompactFormError
-        _same(canon.decode(text), text)
+        _refuse_unless_same(canon.decode(text), text)
         value: Value = fast.decode(text)
         return value
 
@@ -179,7 +179,7 @@ _QUICK: Mapping[str, Callable[[str], Value]] = {
     "schema": _quick_schema,
     "content": _quick_content,
     "outcome": _quick_outcome,
-    **{table: _quick(table) for table in _TABLES},
+    **{table: _make_quick_reader(table) for table in _TABLES},
 }
 
 
@@ -242,7 +242,7 @@ def key_of(table: str, text: bytes) -> Key:
     try:
         key: Key = _KEYS[table].decode(text)
     except msgspec.DecodeError:  # half characters
-        return tuple.__new__(TABLES[table].key, _slow(text))
+        return tuple.__new__(TABLES[table].key, _parse_key(text))
     return key
 
 
@@ -251,10 +251,10 @@ def keys_of(texts: list[bytes]) -> list[Key]:
     try:
         return _MANY.decode(b"[" + b",".join(texts) + b"]")
     except msgspec.DecodeError:
-        return [*map(_slow, texts)]
+        return [*map(_parse_key, texts)]
 
 
-def _slow(text: bytes) -> Key:
+def _parse_key(text: bytes) -> Key:
     return tuple(json.loads(str(text, "utf-8", "surrogatepass")))
 
 
@@ -273,7 +273,7 @@ def text_of(form: str) -> str:
         type_name=schema.type_name,
         v=ROW_FORMAT,
     )
-    return _ENCODE(full).decode()  # as `_same` has compared it
+    return _ENCODE(full).decode()  # as `_refuse_unless_same` has compared it
 
 
 def value_of(table: str, form: str) -> Value | None:

@@ -32,7 +32,7 @@ def find_bounded(schema: AvroSchema, depth: int, *, keeps_deeper: bool = False) 
     With `keeps_deeper` such a branch stays, behind the others, with records of no values (see `is_deeper`). A
     value of it is then read as nothing, and never as another branch.
     """
-    rings = circular(schema)
+    rings = find_circular(schema)
     if not rings:
         return schema
     return _Opener(schema, rings, depth, keeps_deeper=keeps_deeper).run()
@@ -59,11 +59,11 @@ def find_walled(schema: AvroSchema) -> AvroSchema:
     What lies deeper is a fixed of as many bytes as Avro's limits allow, so that a decoder stops there and not when its
     stack is full.
     """
-    rings = circular(schema)
+    rings = find_circular(schema)
     return _Opener(schema, rings, AVRO_NESTING, wall=True).run() if rings else schema
 
 
-def circular(schema: AvroSchema) -> frozenset[str]:
+def find_circular(schema: AvroSchema) -> frozenset[str]:
     """Names of records that contain themselves: those in a ring of uses (Tarjan's strongly connected components)."""
     uses = {full: sorted(_uses(node)) for full, node in schema.names.items()}
     ring_names: set[str] = set()
@@ -103,7 +103,7 @@ def _ring(waiting: list[str], inside: set[str], name: str, uses: Mapping[str, Se
     return members if len(members) > 1 or name in uses[name] else set()
 
 
-def _containing(schema: AvroSchema, circular: frozenset[str]) -> set[str]:
+def _find_containing(schema: AvroSchema, circular: frozenset[str]) -> set[str]:
     """Names of the records that are one of these, or have one inside at any depth."""
     users: dict[str, list[str]] = {}
     for full, node in schema.names.items():
@@ -152,32 +152,32 @@ class _Opener:
     ) -> None:
         self.schema, self.circular, self.depth, self.wall = schema, circular, depth, wall
         self.keeps_deeper = keeps_deeper
-        self.levelled = _containing(schema, circular)
+        self.levelled = _find_containing(schema, circular)
         self.names: dict[str, NamedType] = {}
         self.level = 0
 
     def run(self) -> AvroSchema:
-        root = self.opened(self.schema.root)
+        root = self.open_type(self.schema.root)
         assert root is not None, "the first level is never too deep"
         return AvroSchema(root, self.names)
 
-    def opened(self, node: AvroType) -> AvroType | None:
+    def open_type(self, node: AvroType) -> AvroType | None:
         match node:
             case AvroArray():
-                items = self.opened(node.items)
+                items = self.open_type(node.items)
                 return items and replace(node, items=items)
             case AvroMap():
-                values = self.opened(node.values)
+                values = self.open_type(node.values)
                 return values and replace(node, values=values)
             case AvroUnion():
                 return self.union(node)
             case AvroRecord() | AvroReference():
-                return self.named(self.schema.names[node.full])
+                return self.open_named(self.schema.names[node.full])
         return node
 
     def union(self, node: AvroUnion) -> AvroType | None:
         """The branches that are no deeper; None where null alone is left of several."""
-        pairs = [(branch, self.opened(branch)) for branch in node.branches]
+        pairs = [(branch, self.open_type(branch)) for branch in node.branches]
         kept_branches = tuple(found for _, found in pairs if found is not None)
         if len(kept_branches) == len(pairs):
             return AvroUnion(kept_branches)
@@ -193,35 +193,35 @@ class _Opener:
                     else branch
                     for branch in kept_branches
                 )
-            kept_branches += tuple(self.hollow(branch) for branch, found in pairs if found is None)
+            kept_branches += tuple(self.hollow_out(branch) for branch, found in pairs if found is None)
         return AvroUnion(kept_branches)
 
-    def hollow(self, node: AvroType) -> AvroType:
+    def hollow_out(self, node: AvroType) -> AvroType:
         """A type that lies deeper, with records of no values: it takes all that the type takes, and holds nothing."""
         match node:
             case AvroArray():
-                return replace(node, items=self.hollow(node.items))
+                return replace(node, items=self.hollow_out(node.items))
             case AvroMap():
-                return replace(node, values=self.hollow(node.values))
+                return replace(node, values=self.hollow_out(node.values))
             case AvroUnion():
-                return AvroUnion(tuple(map(self.hollow, node.branches)))
+                return AvroUnion(tuple(map(self.hollow_out, node.branches)))
             case AvroRecord() | AvroReference():
                 named = self.schema.names[node.full]
                 if not isinstance(named, AvroRecord):
-                    return self.named(named) or node
+                    return self.open_named(named) or node
                 full = f"{DEEPER}{node.full}"
                 # No type of a writer has this field by itself, so none is taken for this record by its fields.
                 self.names[full] = AvroRecord(full, (Field(DEEPER_MARK, AvroPrimitive("null")),), None, named.aliases)
                 return AvroReference(full)
         return node
 
-    def named(self, node: NamedType) -> AvroType | None:
+    def open_named(self, node: NamedType) -> AvroType | None:
         if not isinstance(node, AvroRecord):
             self.names[node.full] = node
             return AvroReference(node.full)
         turns = node.full in self.circular
         if turns and self.level >= self.depth:
-            return self.beyond(node) if self.wall else None
+            return self.wall_off(node) if self.wall else None
         full = f"{LEVEL}{self.level}.{node.full}" if self.level and node.full in self.levelled else node.full
         if full not in self.names:
             self.names[full] = replace(node, full=full)
@@ -231,13 +231,13 @@ class _Opener:
             self.names[full] = replace(node, full=full, fields=fields)
         return AvroReference(full)
 
-    def beyond(self, node: AvroRecord) -> AvroType:
+    def wall_off(self, node: AvroRecord) -> AvroType:
         full = f"beyond.{node.full}"
         self.names[full] = AvroFixed(full, AVRO_TEXT_BYTES)
         return AvroReference(full)
 
     def field(self, field: Field) -> Field | None:
-        kind = self.opened(field.type)
+        kind = self.open_type(field.type)
         if kind is None:
             return None
         cut = (

@@ -83,7 +83,7 @@ def has_one_column(union: AvroUnion, names: Mapping[str, NamedType]) -> bool:
     return {one.kind for one in parts} in ({"int", "long"}, {"float", "double"})
 
 
-def _bare(node: AvroType) -> AvroType:
+def _strip_props(node: AvroType) -> AvroType:
     return AvroPrimitive(node.kind) if isinstance(node, AvroPrimitive) else node
 
 
@@ -94,5 +94,5 @@ def _union(node: AvroUnion, names: Mapping[str, NamedType]) -> str:
         inside = ", ".join(f"`{name}`: {ddl(one, names)}" for name, one in zip(member_names, parts, strict=True))
         return f"STRUCT<{inside}>"
     if len(parts) > 1:
-        return "BIGINT" if AvroPrimitive("long") in map(_bare, parts) else "DOUBLE"
+        return "BIGINT" if AvroPrimitive("long") in map(_strip_props, parts) else "DOUBLE"
     return ddl(parts[0], names) if parts else "VOID"

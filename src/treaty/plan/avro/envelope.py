@@ -60,13 +60,13 @@ def make_envelope(fitted: Sequence[FittedWriter], reader: AvroSchema) -> Envelop
     roots = [_record(one.root, one.names) for one in fitted]
     target = _record(reader.root, reader_names)
     open_ = target is not None and all(root is not None for root in roots)
-    tail = _free("_treaty_tail", (target, *roots))
+    tail = _find_free_name("_treaty_tail", (target, *roots))
     names: dict[str, NamedType] = {FRAME.full: FRAME}
     branches = []
     for place, (writer, root) in enumerate(zip(fitted, roots, strict=True)):
         names |= writer.names
         inside = root.fields if open_ and root else (Field(WHOLE, writer.root),)
-        head = Field(_free(HEAD, (root,)), AvroReference(FRAME.full))
+        head = Field(_find_free_name(HEAD, (root,)), AvroReference(FRAME.full))
         full = _free_type(f"w{place}.Envelope", writer.names)
         names[full] = AvroRecord(full, (head, *inside, Field(tail, AvroPrimitive("double"))))
         branches.append(AvroReference(full))
@@ -88,7 +88,7 @@ def _record(root: AvroType, names: Mapping[str, NamedType]) -> AvroRecord | None
     return named if isinstance(named, AvroRecord) else None
 
 
-def _free(name: str, records: Iterable[AvroRecord | None]) -> str:
+def _find_free_name(name: str, records: Iterable[AvroRecord | None]) -> str:
     """The name, longer if a field of the records has it."""
     field_names = {field.name for record in records if record for field in record.fields}
     while name in field_names:

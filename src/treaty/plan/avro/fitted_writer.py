@@ -111,7 +111,7 @@ class _Fitter:
         if isinstance(old, AvroMap):
             return AvroMap(self.pair(old.values, new.values if isinstance(new, AvroMap) else None, f"{path}/{{}}"))
         if isinstance(old, AvroRecord | AvroEnum | AvroFixed):
-            return self._named(old, find_named_reader(old, new), path, aliased=aliased)
+            return self._fit_named(old, find_named_reader(old, new), path, aliased=aliased)
         return AvroPrimitive(old.kind)
 
     def _union(self, old: AvroUnion, new: AvroType | None, path: str) -> AvroType:
@@ -143,7 +143,7 @@ class _Fitter:
             return [None if place is None else reader.branches[place] for place in places]
         return [reader] * (len(writer.branches) if isinstance(writer, AvroUnion) else 1)
 
-    def _named(self, old: NamedType, new: NamedType | None, path: str, *, aliased: bool) -> AvroReference:
+    def _fit_named(self, old: NamedType, new: NamedType | None, path: str, *, aliased: bool) -> AvroReference:
         key = (old.full, new.full if new else "", aliased)
         if key in self.done:
             return AvroReference(self.done[key])
@@ -196,7 +196,9 @@ class _Fitter:
             secret = HiddenField(record.full, new.name, hidden_name(record, new.name, how), changed, how)
         first_secret = self.hidden.setdefault((record.full, new.name), secret)
         if first_secret != secret:
-            self._wrong(path, f"two places of the writer differ in how {record.full}.{new.name} is to be read", "", "")
+            self._add_finding(
+                path, f"two places of the writer differ in how {record.full}.{new.name} is to be read", "", ""
+            )
         return secret
 
     def check_root(self) -> None:
@@ -205,7 +207,7 @@ class _Fitter:
         self._leaves(self.writer.root, self.reader.root, "", hows)
         for how in sorted(hows):
             old, new = how.split(":")[:2]
-            self._wrong("", f"{old} becomes {new} in fields of records only, and the schema is none", old, new)
+            self._add_finding("", f"{old} becomes {new} in fields of records only, and the schema is none", old, new)
 
     def _leaves(self, writer: AvroType, reader: AvroType, path: str, hows: set[str]) -> AvroType:
         """The reader's type with the writer's leaf wherever the logical type differs; records inside have their own."""
@@ -237,7 +239,7 @@ class _Fitter:
         ]
         within_depth = AvroUnion(tuple(part for part in new.branches if not is_deeper(part)))
         if own_hows and has_one_column(within_depth, self.reader.names):
-            self._wrong(
+            self._add_finding(
                 path, "a column of int and long does not say which of them a number was", ", ".join(own_hows), ""
             )
         hows |= own_hows
@@ -255,7 +257,9 @@ class _Fitter:
                 by_hows[frozenset(own_hows)] = converted
         if len(by_hows) > 1:
             units = ", ".join(sorted(set().union(*by_hows)))
-            self._wrong(path, "two types of the writer are one to the reader, but not in the same unit", units, "")
+            self._add_finding(
+                path, "two types of the writer are one to the reader, but not in the same unit", units, ""
+            )
         hows.update(*by_hows)
         return next((made for mine, made in by_hows.items() if mine), reader)
 
@@ -271,7 +275,7 @@ class _Fitter:
             return reader
         resolution = resolve_logical(old, new)
         if resolution.wrong:
-            self._wrong(path, resolution.wrong, str(dict(old.props)), str(dict(new.props)))
+            self._add_finding(path, resolution.wrong, str(dict(old.props)), str(dict(new.props)))
         if not resolution.how:
             return reader
         logical = find_logical(old)
@@ -289,7 +293,7 @@ class _Fitter:
         self.known[full] = AvroFixed(full, old.size, None, names, old.props)
         return AvroReference(full)
 
-    def _wrong(self, path: str, sentence: str, old: str, new: str) -> None:
+    def _add_finding(self, path: str, sentence: str, old: str, new: str) -> None:
         remedy = "the same logical type with the same unit, or a decimal with no fewer digits on either side"
         where = path or "the root"
         self.findings.append(Finding("LOGICAL_TYPE_MISMATCH", path, f"at {where}: {sentence}", "", old, new, remedy))

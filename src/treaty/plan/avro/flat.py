@@ -84,16 +84,18 @@ def put_nulls_first(schema: AvroSchema) -> AvroSchema:
     for full, named in schema.names.items():
         names[full] = named
         if isinstance(named, AvroRecord):
-            names[full] = replace(named, fields=tuple(replace(one, type=_turn(one.type)) for one in named.fields))
-    return AvroSchema(_turn(schema.root), names)
+            names[full] = replace(
+                named, fields=tuple(replace(one, type=_put_null_first(one.type)) for one in named.fields)
+            )
+    return AvroSchema(_put_null_first(schema.root), names)
 
 
-def _turn(node: AvroType) -> AvroType:
+def _put_null_first(node: AvroType) -> AvroType:
     match node:
         case AvroArray():
-            return replace(node, items=_turn(node.items))
+            return replace(node, items=_put_null_first(node.items))
         case AvroMap():
-            return replace(node, values=_turn(node.values))
+            return replace(node, values=_put_null_first(node.values))
         case AvroUnion():
-            return AvroUnion(tuple(sorted(map(_turn, node.branches), key=lambda one: not is_null(one))))
+            return AvroUnion(tuple(sorted(map(_put_null_first, node.branches), key=lambda one: not is_null(one))))
     return node

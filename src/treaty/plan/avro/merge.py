@@ -64,7 +64,7 @@ def merge_next(merged: AvroSchema, newer: AvroSchema, earlier: Sequence[AvroSche
     don't allow that.
     """
     work = _Merger(merged, newer, lossy, dict(merged.names))
-    root = work.both(merged.root, newer.root, "")
+    root = work.merge_types(merged.root, newer.root, "")
     union = AvroSchema(root, work.with_defaults())
     if is_ambiguous(union):
         _check_members(merged, union, newer, earlier)
@@ -80,7 +80,7 @@ def merge_by_structure(versions: Sequence[AvroSchema], lossy: str = REFUSE) -> A
     merged = versions[0]
     for newer in versions[1:]:
         work = _Merger(merged, newer, lossy, dict(merged.names), by_structure=True)
-        root = work.both(merged.root, newer.root, "")
+        root = work.merge_types(merged.root, newer.root, "")
         merged = AvroSchema(root, work.with_defaults())
     return merged
 
@@ -119,17 +119,17 @@ class _Merger:
     """Where the default of a merged field comes from, by record and field: as its version has it, and its type there."""
     by_structure: bool = False
 
-    def both(self, left: AvroType, right: AvroType, path: str) -> AvroType:
+    def merge_types(self, left: AvroType, right: AvroType, path: str) -> AvroType:
         """The type that reads a left and a right."""
         old, new = self._resolve_older(left), self.newer.resolve(right)
         if isinstance(old, AvroUnion) or isinstance(new, AvroUnion):
             return self._unions(left, right, path)
         if isinstance(old, AvroArray) and isinstance(new, AvroArray):
-            return replace(old, items=self.both(old.items, new.items, f"{path}/[]"))
+            return replace(old, items=self.merge_types(old.items, new.items, f"{path}/[]"))
         if isinstance(old, AvroMap) and isinstance(new, AvroMap):
-            return replace(old, values=self.both(old.values, new.values, f"{path}/{{}}"))
+            return replace(old, values=self.merge_types(old.values, new.values, f"{path}/{{}}"))
         if isinstance(old, AvroRecord | AvroEnum | AvroFixed) and type(old) is type(new):
-            return self._named(old, new, path)
+            return self._merge_named(old, new, path)
         if isinstance(old, AvroPrimitive) and isinstance(new, AvroPrimitive):
             return self._primitives(old, new, path)
         raise _conflict(path, old.kind, new.kind)
@@ -165,9 +165,9 @@ class _Merger:
         for part, named in zip(news, pairs, strict=True):
             place = self._find_by_structure(part, branches, len(olds)) if self.by_structure else named
             if place is None:
-                branches.append(self.adopted(part, path))
+                branches.append(self.adopt_type(part, path))
             else:
-                branches[place] = self.both(branches[place], part, path)
+                branches[place] = self.merge_types(branches[place], part, path)
         solid, grown = (sum(not is_null(one) for one in some) for some in (olds, branches))
         if solid == 1 and grown > 1:
             raise _conflict(path, "one type", "a choice of several, which is another column")
@@ -184,7 +184,7 @@ class _Merger:
         is_number = self.newer.resolve(part).kind in NUMBERS
         return next(numbers, None) if place is None and is_number else place
 
-    def _named(self, old: NamedType, new: NamedType, path: str) -> AvroReference:
+    def _merge_named(self, old: NamedType, new: NamedType, path: str) -> AvroReference:
         if (old.full, new.full) in self.seen:
             return AvroReference(old.full)
         self.seen.add((old.full, new.full))
@@ -192,7 +192,7 @@ class _Merger:
         aliases = _names(merged_type.aliases, (new.full, *new.aliases), old.full)
         if isinstance(merged_type, AvroFixed) and isinstance(new, AvroFixed):
             self.names[merged_type.full] = replace(
-                merged_type, aliases=aliases, props=self._fixed(merged_type, new, path)
+                merged_type, aliases=aliases, props=self._merge_fixed(merged_type, new, path)
             )
         elif isinstance(merged_type, AvroEnum) and isinstance(new, AvroEnum):
             symbols = tuple(dict.fromkeys((*merged_type.symbols, *new.symbols)))
@@ -203,7 +203,7 @@ class _Merger:
             self.names[merged_type.full] = replace(merged_type, aliases=aliases, fields=fields)
         return AvroReference(old.full)
 
-    def _fixed(self, old: AvroFixed, new: AvroFixed, path: str) -> Props:
+    def _merge_fixed(self, old: AvroFixed, new: AvroFixed, path: str) -> Props:
         if old.size != new.size:
             raise _conflict(path, f"fixed of {old.size} bytes", f"fixed of {new.size} bytes")
         logical = unite_logical(old, new)
@@ -214,16 +214,16 @@ class _Merger:
         return _props(logical) if logical else old.props
 
     def _record(self, old: AvroRecord, new: AvroRecord, path: str) -> tuple[Field, ...]:
-        same = self._same(old, new)
+        same = self._pair_older(old, new)
         pairs = {target.name: one for one in new.fields if (target := same.get(one.name)) is not None}
         self._originate(self.older, old.full, self.older.names.get(old.full))
         fields = []
         for old_field in old.fields:
             partner = pairs.get(old_field.name)
             if partner is None:
-                fields.append(_maybe(old_field))
+                fields.append(_make_optional(old_field))
                 continue
-            kind = self.both(old_field.type, partner.type, f"{path}/{old_field.name}")
+            kind = self.merge_types(old_field.type, partner.type, f"{path}/{old_field.name}")
             default = partner.default if partner.default is not ABSENT else old_field.default
             if not isinstance(partner.default, AbsentDefault):
                 self.origins[old.full, old_field.name] = partner.default, AvroSide(self.newer, partner.type)
@@ -236,8 +236,10 @@ class _Merger:
         for new_field in new.fields:
             if new_field.name not in matched:
                 fresh = tuple(alias for alias in new_field.aliases if alias not in used_names)
-                added = replace(new_field, type=self.adopted(new_field.type, f"{path}/{new_field.name}"), aliases=fresh)
-                fields.append(_maybe(added))
+                added = replace(
+                    new_field, type=self.adopt_type(new_field.type, f"{path}/{new_field.name}"), aliases=fresh
+                )
+                fields.append(_make_optional(added))
                 if not isinstance(new_field.default, AbsentDefault):
                     self.origins[old.full, new_field.name] = new_field.default, AvroSide(self.newer, new_field.type)
         return tuple(fields)
@@ -267,7 +269,7 @@ class _Merger:
         target = AvroSide(AvroSchema(field.type, self.names), field.type)
         default = translate_default(*origin, target)
         if isinstance(default, AbsentDefault):
-            return _maybe(replace(field, default=ABSENT))
+            return _make_optional(replace(field, default=ABSENT))
         if not isinstance(field.type, AvroUnion):
             return replace(field, default=default)
         if self.by_structure:
@@ -280,7 +282,7 @@ class _Merger:
         return replace(field, type=kind, default=default)
 
     @staticmethod
-    def _same(old: AvroRecord, new: AvroRecord) -> dict[str, Field]:
+    def _pair_older(old: AvroRecord, new: AvroRecord) -> dict[str, Field]:
         """The older field that each newer one continues: by name, by its own aliases, or by a name it had before."""
         continued = pair_fields(new, old)
         matched = {field.name for field in continued.values()}
@@ -296,28 +298,28 @@ class _Merger:
                     free.remove(target)
         return continued
 
-    def adopted(self, node: AvroType, path: str) -> AvroType:
+    def adopt_type(self, node: AvroType, path: str) -> AvroType:
         """A newer type as the merged schema has it: its named types join those of the same name."""
         match node:
             case AvroArray():
-                return replace(node, items=self.adopted(node.items, path))
+                return replace(node, items=self.adopt_type(node.items, path))
             case AvroMap():
-                return replace(node, values=self.adopted(node.values, path))
+                return replace(node, values=self.adopt_type(node.values, path))
             case AvroUnion():
-                return AvroUnion(tuple(self.adopted(one, path) for one in node.branches))
+                return AvroUnion(tuple(self.adopt_type(one, path) for one in node.branches))
             case AvroPrimitive():
                 return node
         named = self.newer.names[node.full]
         merged_type = self.names.get(named.full)
         if merged_type is not None and type(merged_type) is type(named):
-            return self._named(merged_type, named, path)
+            return self._merge_named(merged_type, named, path)
         if merged_type is not None:
             raise _conflict(path, merged_type.kind, named.kind)
         self.names[named.full] = named
         self.seen.add((named.full, named.full))
         if isinstance(named, AvroRecord):
             self._originate(self.newer, named.full, named)
-            fields = tuple(replace(one, type=self.adopted(one.type, f"{path}/{one.name}")) for one in named.fields)
+            fields = tuple(replace(one, type=self.adopt_type(one.type, f"{path}/{one.name}")) for one in named.fields)
             self.names[named.full] = replace(named, fields=fields)
         return AvroReference(named.full)
 
@@ -337,7 +339,7 @@ def _props(logical: AvroLogicalType | None) -> Props:
     return (("logicalType", logical.name), *digits)
 
 
-def _maybe(field: Field) -> Field:
+def _make_optional(field: Field) -> Field:
     """A field that some versions lack: null for them, unless it has a default."""
     if field.default is not ABSENT:
         return field

@@ -157,7 +157,7 @@ def _weave(fitted: Sequence[FittedWriter], reader: AvroSchema) -> EnvelopeSchema
     """
     woven = make_envelope(fitted, reader)
     try:
-        SchemaParser({}, strict=True).whole(json.loads(woven.reader))
+        SchemaParser({}, strict=True).parse(json.loads(woven.reader))
     except InvalidSchemaError as error:
         raise PlanError(f"no schema can read these versions: {error}. Choose another reader, such as latest") from None
     return woven

@@ -58,21 +58,21 @@ class _AvroTargets:
             case AvroRecord():
                 return RecordTarget(resolved.full, tuple(map(self._member, resolved.fields)))
             case AvroArray(items):
-                return ListTarget(self._one(items), nullable=self._free(items))
+                return ListTarget(self._unwrap_nullable(items), nullable=self._is_nullable(items))
             case AvroMap(values):
-                return MapTarget(STRINGS, self._one(values), nullable=self._free(values))
+                return MapTarget(STRINGS, self._unwrap_nullable(values), nullable=self._is_nullable(values))
             case AvroEnum(symbols=symbols):
                 return LeafTarget(Scalar("string"), (LossCheck("symbols", symbols),))
             case AvroUnion():
-                only_branch = self._one(resolved)
+                only_branch = self._unwrap_nullable(resolved)
                 parts = tuple(part for part in resolved.branches if not is_null(part))
                 if not isinstance(only_branch, AvroUnion) or not parts:
                     return self.find_target(only_branch)
-                branches = tuple((part, self._least(part, 0)) for part in parts)
-                return UnionTarget(branches, nullable=self._free(resolved))
+                branches = tuple((part, self._print_least(part, 0)) for part in parts)
+                return UnionTarget(branches, nullable=self._is_nullable(resolved))
         return self._leaf(resolved)
 
-    def _one(self, node: AvroType) -> AvroType:
+    def _unwrap_nullable(self, node: AvroType) -> AvroType:
         """The only branch that is not null, or the type itself."""
         resolved = self._schema.resolve(node)
         if isinstance(resolved, AvroUnion):
@@ -80,17 +80,19 @@ class _AvroTargets:
             return parts[0] if len(parts) == 1 else AvroPrimitive("null") if not parts else resolved
         return node
 
-    def _free(self, node: AvroType) -> bool:
+    def _is_nullable(self, node: AvroType) -> bool:
         resolved = self._schema.resolve(node)
         return any(map(is_null, resolved.branches)) if isinstance(resolved, AvroUnion) else is_null(resolved)
 
     def _member(self, field: Field) -> FieldTarget:
         default = None
-        if field.default is not ABSENT and (field.default is not None or not self._free(field.type)):
-            value = self._plain(field.type, field.default)
+        if field.default is not ABSENT and (field.default is not None or not self._is_nullable(field.type)):
+            value = self._convert_default(field.type, field.default)
             text = print_json(value)
-            default = ColumnConversion("", "constant", self._least(field.type, 0, all_fields=True), constant=text)
-        return FieldTarget(field.name, self._one(field.type), self._free(field.type), field.aliases, default)
+            default = ColumnConversion("", "constant", self._print_least(field.type, 0, all_fields=True), constant=text)
+        return FieldTarget(
+            field.name, self._unwrap_nullable(field.type), self._is_nullable(field.type), field.aliases, default
+        )
 
     def _leaf(self, node: AvroPrimitive | AvroFixed) -> LeafTarget:
         logical = find_logical(node)
@@ -106,52 +108,52 @@ class _AvroTargets:
         millis = {**INSTANTS, **WALLS}.get(name) == 3
         return LeafTarget(kind, (LossCheck("millis"),) if millis else (), carrier=CARRIERS.get(name, ""))
 
-    def _least(self, node: AvroType, depth: int, *, all_fields: bool = False) -> str:
+    def _print_least(self, node: AvroType, depth: int, *, all_fields: bool = False) -> str:
         """The smallest Spark type that is one of a type: for nulls (`all_fields`: for defaults, with all fields)."""
         if depth > DEEPEST:
             raise PlanError("a branch of a union contains itself, and Spark has no type for that")
-        only_branch = self._one(node)
+        only_branch = self._unwrap_nullable(node)
         resolved = self._schema.resolve(only_branch)
         match resolved:
             case AvroRecord():
-                fields = [field for field in resolved.fields if all_fields or not self._free(field.type)]
+                fields = [field for field in resolved.fields if all_fields or not self._is_nullable(field.type)]
                 inside = (
-                    f"{quote_name(field.name)}: {self._least(field.type, depth + 1, all_fields=all_fields)}"
+                    f"{quote_name(field.name)}: {self._print_least(field.type, depth + 1, all_fields=all_fields)}"
                     for field in fields
                 )
                 return f"STRUCT<{', '.join(inside)}>"
             case AvroArray(items):
-                return f"ARRAY<{self._least(items, depth + 1, all_fields=all_fields)}>"
+                return f"ARRAY<{self._print_least(items, depth + 1, all_fields=all_fields)}>"
             case AvroMap(values):
-                return f"MAP<STRING, {self._least(values, depth + 1, all_fields=all_fields)}>"
+                return f"MAP<STRING, {self._print_least(values, depth + 1, all_fields=all_fields)}>"
             case AvroUnion():
                 parts = [part for part in resolved.branches if not is_null(part)]
-                kinds = (f"`member{at}`: {self._least(part, depth + 1)}" for at, part in enumerate(parts))
+                kinds = (f"`member{at}`: {self._print_least(part, depth + 1)}" for at, part in enumerate(parts))
                 return f"STRUCT<{', '.join(kinds)}>"
             case AvroEnum():
                 return PLAIN["enum"]
         return ddl(resolved, self._schema.names)
 
-    def _plain(self, node: AvroType, value: Any) -> Json:
+    def _convert_default(self, node: AvroType, value: Any) -> Json:
         """A default as a column's value: times in microseconds, decimals as text, of a union its first branch."""
         resolved = self._schema.resolve(node)
         if isinstance(resolved, AvroUnion):
             first = next((part for part in resolved.branches if self._takes(part, value)), resolved.branches[0])
-            if is_null(first) or not isinstance(self._one(resolved), AvroUnion):
-                return None if is_null(first) else self._plain(first, value)
+            if is_null(first) or not isinstance(self._unwrap_nullable(resolved), AvroUnion):
+                return None if is_null(first) else self._convert_default(first, value)
             parts = [part for part in resolved.branches if not is_null(part)]
-            return {f"member{parts.index(first)}": self._plain(first, value)}
+            return {f"member{parts.index(first)}": self._convert_default(first, value)}
         match resolved:
             case AvroRecord():
                 return {
-                    field.name: self._plain(field.type, value.get(field.name, field.default))
+                    field.name: self._convert_default(field.type, value.get(field.name, field.default))
                     for field in resolved.fields
                     if field.name in value or field.default is not ABSENT
                 }
             case AvroArray(items):
-                return [self._plain(items, item) for item in value]
+                return [self._convert_default(items, item) for item in value]
             case AvroMap(values):
-                return {key: self._plain(values, item) for key, item in value.items()}
+                return {key: self._convert_default(values, item) for key, item in value.items()}
             case AvroPrimitive() | AvroFixed():
                 return _plain_leaf(resolved, value)
         text: Json = value

@@ -119,7 +119,7 @@ class _ColumnPairing:
         same = [part.source for part in parts] == [one.name for one in have.columns] and all(
             part.fit.same and part.name == part.source for part in parts
         )
-        oneofs = tuple(LossCheck("oneof", group) for one in target.oneofs if len(group := _set(one, parts)) > 1)
+        oneofs = tuple(LossCheck("oneof", group) for one in target.oneofs if len(group := _list_paired(one, parts)) > 1)
         return ColumnConversion(
             path, "record", f"STRUCT<{kinds}>", type_ddl(have), same=same, parts=tuple(parts), checks=oneofs
         )
@@ -201,7 +201,7 @@ def _null(kind: str) -> ColumnConversion:
     return ColumnConversion("", "constant", kind, constant="null")
 
 
-def _set(group: tuple[str, ...], parts: Sequence[ConversionPart]) -> tuple[str, ...]:
+def _list_paired(group: tuple[str, ...], parts: Sequence[ConversionPart]) -> tuple[str, ...]:
     return tuple(name for name in group if any(part.name == name for part in parts))
 
 

@@ -62,7 +62,7 @@ class _JsonTargets:
         return LeafTarget(kind, CHECKS.get(kind.name, ()), TAKES.get(kind.name, frozenset()))
 
     def _members(self, kind: Struct, merged: MergedConstraints) -> Iterable[FieldTarget]:
-        required, properties = self._named(merged, 0)
+        required, properties = self._list_properties(merged, 0)
         for column in kind.columns:
             nodes = tuple(properties.get(column.name, ()))
             needed = column.name in required or not column.nullable
@@ -71,11 +71,11 @@ class _JsonTargets:
                 column.name, (column.type, nodes), free or not needed, present=needed and free and bool(nodes)
             )
 
-    def _named(self, merged: MergedConstraints, depth: int) -> tuple[set[str], dict[str, list[SchemaNode]]]:
+    def _list_properties(self, merged: MergedConstraints, depth: int) -> tuple[set[str], dict[str, list[SchemaNode]]]:
         """Names that must be there, and what is said about each, by the place and by the choices at it."""
         required, properties = set(merged.required), {name: list(nodes) for name, nodes in merged.properties.items()}
         for choice in merged.choices if depth < CHOICES else ():
-            parts = [self._named(merge_constraints(self._document, [one]), depth + 1) for one in choice]
+            parts = [self._list_properties(merge_constraints(self._document, [one]), depth + 1) for one in choice]
             required |= set[str].intersection(*(part[0] for part in parts)) if parts else set()
             for _, inside in parts:
                 for name, nodes in inside.items():

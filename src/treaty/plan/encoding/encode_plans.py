@@ -141,13 +141,13 @@ def make_draft(registry: Registry, place: Subject, columns: Sequence[Column], op
                 f"schema_type = {options.schema_type!r} is for a schema's text, and none is given; leave it out"
             )
         return None
-    latest = _latest(registry, place)
+    latest = _find_latest(registry, place)
     if options.derive is None:
         return Draft(options.schema, options.schema_type or (latest[0].format if latest else "AVRO"))
     return derive_text(columns, place, options.derive, *(latest or (None, ())))
 
 
-def _latest(registry: Registry, place: Subject) -> tuple[RegisteredSchema, tuple[Reference, ...]] | None:
+def _find_latest(registry: Registry, place: Subject) -> tuple[RegisteredSchema, tuple[Reference, ...]] | None:
     try:
         version = registry.ask(GetVersion(place, LATEST)).answer
     except NotFound:

@@ -94,20 +94,20 @@ class ColumnConversion:
         """Whether no value can be wrong here or inside."""
         return not self.required and not self.checks and all(part.fit.clean for part in self.parts)
 
-    def walked(self) -> Iterator["ColumnConversion"]:
+    def walk(self) -> Iterator["ColumnConversion"]:
         """This place and all inside it, from outside in."""
         yield self
         for part in self.parts:
-            yield from part.fit.walked()
+            yield from part.fit.walk()
 
     def steps(self) -> tuple[str, ...]:
         """What is done here, in words; empty where nothing is."""
-        actions = [] if self.way in {"keep", "record", "items", "entries"} else [self._done()]
+        actions = [] if self.way in {"keep", "record", "items", "entries"} else [self._print_way()]
         conditions = [sentence(self, check).removeprefix(self.path).strip() for check in self.checks]
         conditions = [*(["is null"] if self.required else []), *conditions]
         return (*actions, *([f"bad where it {' or '.join(conditions)}"] if conditions else []))
 
-    def _done(self) -> str:
+    def _print_way(self) -> str:
         if self.way == "cast":
             return f"cast from {self.have} to {self.type}"
         return f"{CONVERSIONS[self.way]}{f': {self.constant}' if self.constant else ''}"

@@ -51,7 +51,7 @@ class _ProtobufTargets:
         if isinstance(
             handle, tuple
         ):  # one item of a repeated field, or the values of a map; and the field as it was written
-            return self._one(*handle)
+            return self._find_value_target(*handle)
         if isinstance(handle, Descriptor):
             oneofs = (tuple(field.name for field in one.fields) for one in handle.oneofs)
             return RecordTarget(handle.full_name, tuple(_members(handle)), tuple(one for one in oneofs if len(one) > 1))
@@ -59,9 +59,9 @@ class _ProtobufTargets:
         if entry is not None and entry.GetOptions().map_entry:
             key = leaf_of(_NUMBERS[entry.fields_by_name["key"].type])
             return MapTarget(key, (entry.fields_by_name["value"], handle))
-        return ListTarget((handle, handle)) if handle.is_repeated else self._one(handle, handle)
+        return ListTarget((handle, handle)) if handle.is_repeated else self._find_value_target(handle, handle)
 
-    def _one(self, field: FieldDescriptor, written: FieldDescriptor) -> Target:
+    def _find_value_target(self, field: FieldDescriptor, written: FieldDescriptor) -> Target:
         if field.enum_type is not None:
             names = tuple(one.name for one in field.enum_type.values)
             return LeafTarget(Scalar("string"), (LossCheck("symbols" if field.enum_type.is_closed else "enum", names),))

@@ -66,7 +66,7 @@ class EncodePlan:
         properties = tuple((name, value) for name, value in stored.pop("properties", ()))
         fit, files = read_conversion(stored.pop("fit")), tuple(stored.pop("files"))
         stored_recipe = stored.pop("recipe", None)
-        recipe = PayloadFormatPlan.stored(stored_recipe) if stored_recipe else None
+        recipe = PayloadFormatPlan.read_stored(stored_recipe) if stored_recipe else None
         return EncodePlan(**stored, columns=columns, fit=fit, files=files, properties=properties, recipe=recipe)
 
     def explain(self) -> str:
@@ -86,4 +86,4 @@ class EncodePlan:
 
 def list_steps(fit: ColumnConversion) -> tuple[tuple[str, str], ...]:
     """Where something is done or checked, and what, in words."""
-    return tuple((one.path, step) for one in fit.walked() for step in one.steps() if one.path or step)
+    return tuple((one.path, step) for one in fit.walk() for step in one.steps() if one.path or step)

@@ -14,7 +14,7 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorProto,
 )
 
-from treaty.plan.messages.widths import wider
+from treaty.plan.messages.widths import find_wider
 
 _REPEATED = FieldDescriptorProto.LABEL_REPEATED
 _MESSAGES = (FieldDescriptorProto.TYPE_MESSAGE, FieldDescriptorProto.TYPE_GROUP)
@@ -96,7 +96,7 @@ def _message(newest: DescriptorProto, older: DescriptorProto, full: str, syntax:
 def _widen(newest: FieldDescriptorProto, older: FieldDescriptorProto) -> None:
     """Let a whole number hold the values of both versions."""
     if newest.type != older.type:
-        newest.type = wider(newest, older)
+        newest.type = find_wider(newest, older)
 
 
 def _is_extended(message: DescriptorProto, number: int) -> bool:

@@ -22,7 +22,7 @@ from treaty.plan.ddl import columns_ddl, find_free_name, list_docs, struct_ddl
 from treaty.plan.errors import RESOLUTION, PlanError, nothing_readable, refuse_schema, reject_schema
 from treaty.plan.format_plans import MessageIndexes, ProtobufFormatPlan
 from treaty.plan.messages.merge import keep_lists, merge_file
-from treaty.plan.messages.widths import cut
+from treaty.plan.messages.widths import list_cut_fields
 from treaty.plan.options import DecodeOptions
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
@@ -104,9 +104,8 @@ def compose(versions: Sequence[RegisteredSchema], reader: ProtoSchema, options: 
         findings = [each for each in all_findings if each.rule in MISREAD and each.path.startswith(concerned)]
         own = messages(version.schema)
         own_paths = [path for path, each in own.items() if each == name] or [path for path in paths if path in own]
-        narrow = next(
-            (each for each in cut(own_file, _copy_file(version.schema)) if f"#/{each[0]}".startswith(concerned)), None
-        )
+        cut_fields = list_cut_fields(own_file, _copy_file(version.schema))
+        narrow = next((each for each in cut_fields if f"#/{each[0]}".startswith(concerned)), None)
         if findings:
             rejected.append(refuse_schema(version, findings))
         elif narrow is not None:

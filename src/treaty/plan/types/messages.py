@@ -64,7 +64,7 @@ def plan_types(
     heads, writers = tuple(_heads(parts, schemas)), {one.schema_id: one for part in parts for one in part.plan.writers}
     rejected += [each for part in parts for each in part.plan.rejected]
     recipe = ProtobufFormatPlan(
-        (*files.values(), _whole(parts, columns)), f"{PACKAGE}.{WHOLE}", heads, options.defaults
+        (*files.values(), _print_file(parts, columns)), f"{PACKAGE}.{WHOLE}", heads, options.defaults
     )
     return _plan(
         parts[0].plan,
@@ -143,7 +143,7 @@ def _file(text: str) -> FileDescriptorProto:
     return FileDescriptorProto.FromString(base64.b64decode(text))
 
 
-def _whole(parts: Sequence[_Part], columns: Sequence[str]) -> str:
+def _print_file(parts: Sequence[_Part], columns: Sequence[str]) -> str:
     """The file with the message that holds one of each."""
     file = FileDescriptorProto(name=FILE, package=PACKAGE, syntax="proto3")
     file.dependency.extend(dict.fromkeys(_file(one.recipe.files[-1]).name for one in parts))

@@ -104,12 +104,12 @@ def _make_second_reader(plan: DecodePlan) -> Callable[[Column], Column]:
 def _make_validator(plan_part: JsonFormatPlan) -> Callable[[Column], Column]:
     """What the schemas have against documents, as a column; only the sentences leave the Python workers."""
 
-    def wrong(frames: Iterator[pa.Array]) -> Iterator[pa.Array]:
+    def find_violations(frames: Iterator[pa.Array]) -> Iterator[pa.Array]:
         check = make_checker(plan_part)
         for batch in frames:
             yield pa.array([check(each) for each in list_frames(batch)], pa.string())
 
-    return cast("Callable[[Column], Column]", arrow_udf(wrong, "string"))  # type: ignore[call-overload]  # its stub forgets words
+    return cast("Callable[[Column], Column]", arrow_udf(find_violations, "string"))  # type: ignore[call-overload]  # its stub forgets words
 
 
 def _read_rest(plan: DecodePlan, text: Column) -> Column:

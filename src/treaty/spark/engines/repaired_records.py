@@ -29,7 +29,7 @@ def remove_hidden_fields(envelope: Column, plan: DecodePlan, value: Column) -> C
     recipe = read_avro_part(plan)
     mender = _RecordRepair(recipe, value, list_conversions(recipe))
     if recipe.whole:
-        return mender.at(envelope[recipe.whole], ())
+        return mender.repair_part(envelope[recipe.whole], ())
     return F.struct(*(mender.field(envelope, (), name).alias(name) for name, _ in plan.engine_columns))
 
 
@@ -39,7 +39,7 @@ class _RecordRepair:
     value: Column
     conversions: Mapping[FieldRepair, Sequence[LeafConversion]]
 
-    def at(self, part: Column, path: tuple[str, ...]) -> Column:
+    def repair_part(self, part: Column, path: tuple[str, ...]) -> Column:
         """The part of a record at `path`, rebuilt if something in it or below it is repaired."""
         cut = next((cut for cut in self.recipe.cuts if cut.path == path), None)
         return self.rebuild(part, path) if cut is None else _drop_deeper(self.rebuild(part, path), cut)
@@ -55,22 +55,22 @@ class _RecordRepair:
         if layout is not None and not layout.fields:
             (default,) = (default for default in self.recipe.defaults if default.path == path)
             missing = from_avro(F.lit(bytes.fromhex(default.value)), widen_decimals(default.schema))[INSIDE]
-            return F.when(part.isNull(), missing).otherwise(self.at(part[INSIDE], (*path, INSIDE)))
+            return F.when(part.isNull(), missing).otherwise(self.repair_part(part[INSIDE], (*path, INSIDE)))
         if layout is not None:
             fields = [self.field(part, path, name).alias(name) for name in layout.fields]
             return F.when(part.isNotNull(), F.struct(*fields))
         steps = {other[len(path)] for other in inner}
-        return _rebuild(part, steps, lambda item, step: self.at(item, (*path, step)))
+        return _rebuild(part, steps, lambda item, step: self.repair_part(item, (*path, step)))
 
     def field(self, record: Column, path: tuple[str, ...], name: str) -> Column:
         """One field of a record: from its hidden field for the writers that fill that one."""
         place = (*path, name)
-        chosen = self.at(record[name], place)
+        chosen = self.repair_part(record[name], place)
         inside = (*place, INSIDE) if RepairedRecord(place, ()) in self.recipe.layouts else place
         for repair in self.recipe.repairs:
             if repair.path == path and repair.field == name:
                 of_repair = F.substring(self.value, 1, 5).isin([make_header(number) for number in repair.ids])
-                hidden = self.at(record[repair.hidden], inside)
+                hidden = self.repair_part(record[repair.hidden], inside)
                 chosen = F.when(of_repair, convert_hidden(hidden, self.conversions[repair])).otherwise(chosen)
         return chosen
 

@@ -60,7 +60,7 @@ class KeyedMerge:
         """The columns that order the changes of a key."""
         return (*([VERSION] if self.keyed.version else []), *self.keyed.order)
 
-    def same(self, left: str, right: str) -> str:
+    def print_key_match(self, left: str, right: str) -> str:
         """SQL for one key on both sides."""
         return " AND ".join(f"{left}.{quote_name(one)} = {right}.{quote_name(one)}" for one in self.key)
 
@@ -183,7 +183,7 @@ def _write_rows(newest: DataFrame, into: KeyedMerge, batch: WriteId) -> None:
     target = _read_schema(spark, into.table)
     graves = tables.read(spark, tombstone_table(into.table)).select(*map(quote_name, (*into.key, *into.at))).alias("g")
     alive = newest.filter(~F.col(EMPTIED)).alias("s")
-    same = F.expr(into.same("g", "s"))
+    same = F.expr(into.print_key_match("g", "s"))
     beaten = F.expr(
         f"{into.place('g')} > {into.place('s')} OR ({into.place('g')} = {into.place('s')} AND NOT s.{DELETED})"
     )
@@ -196,7 +196,7 @@ def _write_rows(newest: DataFrame, into: KeyedMerge, batch: WriteId) -> None:
     with _temporary_view(project_rows(left.drop(EMPTIED), columns).localCheckpoint()) as view:
         names = target.names
         sets = ", ".join(f"t.{quote_name(one)} = s.{quote_name(one)}" for one in names)
-        head = f"MERGE INTO {_table_name(spark, into.table)} t USING {view} s ON {into.same('t', 's')}"
+        head = f"MERGE INTO {_table_name(spark, into.table)} t USING {view} s ON {into.print_key_match('t', 's')}"
         ours = f"s.{DELETED} AND {into.place('s')}"
         gone = f"WHEN MATCHED AND {ours} >= {into.place('t')} THEN DELETE"
         later = f"WHEN MATCHED AND NOT {ours} > {into.place('t')} THEN UPDATE SET {sets}"

@@ -105,17 +105,19 @@ def _type(table: DataType, rows: DataType, path: tuple[str, ...], field: StructF
         case StructType(), StructType():
             yield from _struct(table, rows, path)
         case ArrayType(), ArrayType():
-            yield from _type(table.elementType, rows.elementType, (*path, "element"), _as(field, rows.elementType))
+            yield from _type(
+                table.elementType, rows.elementType, (*path, "element"), _with_type(field, rows.elementType)
+            )
         case MapType(), MapType():
-            yield from _type(table.keyType, rows.keyType, (*path, "key"), _as(field, rows.keyType))
-            yield from _type(table.valueType, rows.valueType, (*path, "value"), _as(field, rows.valueType))
+            yield from _type(table.keyType, rows.keyType, (*path, "key"), _with_type(field, rows.keyType))
+            yield from _type(table.valueType, rows.valueType, (*path, "value"), _with_type(field, rows.valueType))
         case _:
             kind = _leaf(table, rows)
             if kind:
-                yield ColumnChange(kind, path, table.simpleString(), rows.simpleString(), _as(field, rows))
+                yield ColumnChange(kind, path, table.simpleString(), rows.simpleString(), _with_type(field, rows))
 
 
-def _as(field: StructField, kind: DataType) -> StructField:
+def _with_type(field: StructField, kind: DataType) -> StructField:
     return StructField(field.name, kind)
 
 
@@ -151,18 +153,18 @@ def _field(table_field: StructField, other: StructField | None) -> StructField:
     metadata = {"comment": read_comment(other)} if read_comment(other) else {}
     return StructField(
         table_field.name,
-        _wider(table_field.dataType, other.dataType),
+        _widen(table_field.dataType, other.dataType),
         True,
         {**(table_field.metadata or {}), **metadata},
     )
 
 
-def _wider(table: DataType, rows: DataType) -> DataType:
+def _widen(table: DataType, rows: DataType) -> DataType:
     match table, rows:
         case StructType(), StructType():
             return merge_columns(table, rows)
         case ArrayType(), ArrayType():
-            return ArrayType(_wider(table.elementType, rows.elementType))
+            return ArrayType(_widen(table.elementType, rows.elementType))
         case MapType(), MapType():
-            return MapType(_wider(table.keyType, rows.keyType), _wider(table.valueType, rows.valueType))
+            return MapType(_widen(table.keyType, rows.keyType), _widen(table.valueType, rows.valueType))
     return rows if _leaf(table, rows) == "widen" else table

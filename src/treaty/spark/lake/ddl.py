@@ -66,14 +66,14 @@ def print_alter(name: str, table: LakeTable, changes: Sequence[ColumnChange]) ->
         properties.append(MAPPING)
     if properties and table.format == "delta":
         yield f"ALTER TABLE {name} SET TBLPROPERTIES ({', '.join(properties)})"
-    added = [f"{change.column} {_rest(change)}" for change in changes if change.kind == "add"]
+    added = [f"{change.column} {_print_rest(change)}" for change in changes if change.kind == "add"]
     if added:
         yield f"ALTER TABLE {name} ADD COLUMNS ({', '.join(added)})"
     # A statement is one commit, and refuses a column together with one inside it: so there is one per depth.
     for depth in range(1, max((len(change.path) for change in changes), default=0) + 1):
         for kind, word in (("widen", "TYPE"), ("comment", "COMMENT")):
             parts = [
-                f"{change.column} {word} {_new(change)}"
+                f"{change.column} {word} {_print_new(change)}"
                 for change in changes
                 if change.kind == kind and len(change.path) == depth
             ]
@@ -81,7 +81,7 @@ def print_alter(name: str, table: LakeTable, changes: Sequence[ColumnChange]) ->
                 yield f"ALTER TABLE {name} ALTER COLUMN {', '.join(parts)}"
 
 
-def _new(change: ColumnChange) -> str:
+def _print_new(change: ColumnChange) -> str:
     return (
         print_text(change.new)
         if change.kind == "comment" or change.field is None
@@ -89,7 +89,7 @@ def _new(change: ColumnChange) -> str:
     )
 
 
-def _rest(change: ColumnChange) -> str:
+def _print_rest(change: ColumnChange) -> str:
     assert change.field is not None, "what is added has a type"
     return _field(change.field).removeprefix(f"{quote_name(change.field.name)} ")
 

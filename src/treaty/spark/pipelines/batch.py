@@ -49,13 +49,13 @@ class RouteRunner:
         plan = self._plan(frame.sparkSession, number)
         self._report(number, "planned", {}, plan)
         counts = self._write(frame, number, plan, "good")
-        late = self.plan_store.own(number, LATE, self.route.topic)
+        late = self.plan_store.find_own(number, LATE, self.route.topic)
         if late is None and sum_counts(counts).unknown and not self.plan_store.is_settled(number, self.route.topic):
             late = self._extend(frame, number, plan)
         if late is not None:
-            more = self._write(self._of(frame, plan, late), number, late, "late")
+            more = self._write(self._select_by_plan(frame, plan, late), number, late, "late")
             counts = add_counts(counts, more, {(NO_SCHEMA_ID, "UNKNOWN_ID"): -sum_counts(more).rows})
-        self._bad(frame, number, plan, late, bad=sum_counts(counts).bad)
+        self._write_bad(frame, number, plan, late, bad=sum_counts(counts).bad)
         self.may_be_written = False
         self._report(number, "done", dict(sum_counts(counts).pairs()), late or plan)
         return counts
@@ -63,7 +63,7 @@ class RouteRunner:
     def _plan(self, spark: SparkSession, number: int) -> DecodePlan:
         """The plan of a batch, stored under it before its first write where it is another one than that of the batch before."""
         topic = self.route.topic
-        plan = self.plan_store.first(number, topic)
+        plan = self.plan_store.find_first(number, topic)
         if plan is None:
             first_plan = self.planner.make_first(spark)
         elif self.plan_store.is_bound(number, topic, may_be_written=self.may_be_written):
@@ -118,7 +118,7 @@ class RouteRunner:
         self._report(number, "extended", {"ids": len(longer.known - plan.known)}, longer)
         return longer
 
-    def _of(self, frame: DataFrame, plan: DecodePlan, late: DecodePlan, *, rest: bool = False) -> DataFrame:
+    def _select_by_plan(self, frame: DataFrame, plan: DecodePlan, late: DecodePlan, *, rest: bool = False) -> DataFrame:
         """The rows that only the later plan may know, or all the others."""
         framing = plan.framing.name
         if framing in MAGICS:
@@ -132,14 +132,16 @@ class RouteRunner:
         decoded = decode_rows(self.route.pipeline, frame, plan)
         return decoded.filter(~unknown if rest else unknown).select(*list_source_columns(self.route.pipeline))
 
-    def _bad(self, frame: DataFrame, number: int, plan: DecodePlan, late: DecodePlan | None, *, bad: int) -> None:
+    def _write_bad(self, frame: DataFrame, number: int, plan: DecodePlan, late: DecodePlan | None, *, bad: int) -> None:
         """Write the bad rows, each with the reason that its own plan gives; nothing where there is none and the table is there."""
         pipeline = self.route.pipeline
         if bad or not self.has_bad:
-            decoded = decode_rows(pipeline, frame if late is None else self._of(frame, plan, late, rest=True), plan)
+            decoded = decode_rows(
+                pipeline, frame if late is None else self._select_by_plan(frame, plan, late, rest=True), plan
+            )
             rows = select_bad_rows(pipeline, decoded, number)
             if late is not None:
-                more = decode_rows(pipeline, self._of(frame, plan, late), late)
+                more = decode_rows(pipeline, self._select_by_plan(frame, plan, late), late)
                 rows = rows.unionByName(select_bad_rows(pipeline, more, number))
             tables.append(rows, pipeline.bad_table, WriteId(f"{self._writer}/bad", number))
             self.has_bad = True

@@ -67,7 +67,7 @@ class BatchDecoder:
         Raises what `make_plan` raises, `Unavailable` where a new id can't be looked up now, and `NeverRanError` where `checkpoint` is not the stream's.
         """
         store = self._open(frame.sparkSession)
-        late = store.own(batch, LATE)
+        late = store.find_own(batch, LATE)
         if late is not None:
             self._last = batch
             return late
@@ -94,7 +94,7 @@ class BatchDecoder:
 
     def _find_first(self, store: PlanStore, spark: SparkSession, batch: int) -> DecodePlan:
         """The plan with which a batch begins; one that may have run before begins with the plan that it had."""
-        before = store.first(batch)
+        before = store.find_first(batch)
         may_be_written = self._last is None or batch <= self._last
         if before is not None and store.is_bound(batch, may_be_written=may_be_written):
             return before

@@ -67,18 +67,18 @@ class PlanStore:
         self.plans.update(stored.plans)
         self.settled |= stored.settled
 
-    def first(self, batch: int, topic: str = "") -> DecodePlan | None:
+    def find_first(self, batch: int, topic: str = "") -> DecodePlan | None:
         """The plan with which this batch begins: its own, else the last one of an earlier batch."""
         key = max((key for key in self.plans if key[0] == topic and key <= (topic, batch, FIRST)), default=None)
         return None if key is None else self.plans[key]
 
     def is_bound(self, batch: int, topic: str = "", *, may_be_written: bool) -> bool:
-        """Whether this batch has to begin with the plan of `first`: it is its own, or the batch may have been written with it in part, by a
+        """Whether this batch has to begin with the plan of `find_first`: it is its own, or the batch may have been written with it in part, by a
         run before.
         """
-        return may_be_written or self.own(batch, FIRST, topic) is not None
+        return may_be_written or self.find_own(batch, FIRST, topic) is not None
 
-    def own(self, batch: int, part: int, topic: str = "") -> DecodePlan | None:
+    def find_own(self, batch: int, part: int, topic: str = "") -> DecodePlan | None:
         """The plan that is stored under this batch itself, if one is."""
         return self.plans.get((topic, batch, part))
 

@@ -156,12 +156,12 @@ class _RouteReplay:
         pipeline = self.route.pipeline
         plan = RoutePlanner(self.route, self.registry).make_fitting(self.spark, self._newest_plan())
         rows = self.route.select_rows(remaining_bad_rows(self.spark, pipeline.bad_table, self.row_filter))
-        decoded = decode_rows(self._reading((BAD_ID, *pipeline.keep)), rows, plan)
+        decoded = decode_rows(self._make_bad_row_pipeline((BAD_ID, *pipeline.keep)), rows, plan)
         counted = decoded.groupBy(F.coalesce(F.col(ERROR)["code"], F.lit("")).alias("code")).count().collect()
         return self._report(0, {row["code"]: row["count"] for row in counted})
 
     def _newest_plan(self) -> DecodePlan | None:
-        return self.before.first(self._last_batch() + 1, self.route.topic)
+        return self.before.find_first(self._last_batch() + 1, self.route.topic)
 
     def _last_batch(self) -> int:
         row = tables.read(self.spark, self.route.pipeline.bad_table).agg(F.max(BATCH).alias("last")).first()
@@ -173,7 +173,7 @@ class _RouteReplay:
         writer = self.route.writer(self.plan_store.writer)
         open_rows = remaining_bad_rows(self.spark, pipeline.bad_table, row_filter)
         rows = self.route.select_rows(open_rows).filter(F.col(BATCH) <= bound)
-        decoded = decode_rows(self._reading((BAD_ID, *pipeline.keep)), rows, plan)
+        decoded = decode_rows(self._make_bad_row_pipeline((BAD_ID, *pipeline.keep)), rows, plan)
         write_good_rows(pipeline, decoded, plan, WriteId(f"{writer}/good", number), PAYLOAD)
         results = decoded.select(
             BAD_ID,
@@ -193,7 +193,7 @@ class _RouteReplay:
         reasons = tuple(sorted((code, rows) for code, rows in counts.items() if code))
         return ReplayReport(number, sum(counts.values()), counts.get("", 0), reasons, self.route.topic)
 
-    def _reading(self, keep: tuple[str, ...]) -> Pipeline:
+    def _make_bad_row_pipeline(self, keep: tuple[str, ...]) -> Pipeline:
         """The pipeline as it reads bad rows: their payload is the frame, and their name is kept."""
         return replace(self.route.pipeline, column=PAYLOAD, keep=keep)
 

@@ -37,8 +37,8 @@ def make_route(pipeline: Pipeline, topic: str) -> TopicRoute:
     topic_pipeline = replace(
         pipeline,
         subject=f"{topic}-{pipeline.part}",
-        good=_of(pipeline.good_table, topic),
-        bad=_of(pipeline.bad_table, topic),
+        good=_with_topic(pipeline.good_table, topic),
+        bad=_with_topic(pipeline.bad_table, topic),
     )
     return TopicRoute(topic_pipeline, topic)
 
@@ -52,5 +52,5 @@ def list_routes(pipeline: Pipeline) -> tuple[TopicRoute, ...] | None:
     return tuple(make_route(pipeline, one) for one in source.topics) or None
 
 
-def _of(table: LakeTable, topic: str) -> LakeTable:
+def _with_topic(table: LakeTable, topic: str) -> LakeTable:
     return replace(table, place=table.place.replace(TOPIC, topic))

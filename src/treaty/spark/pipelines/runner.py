@@ -132,7 +132,7 @@ class _StreamRun:
             raise StopRequestedError(ENDED)
         began = time.monotonic()
         history = self._open(frame.sparkSession)
-        several = self.pipeline.by_topic and self._several
+        several = self.pipeline.by_topic and self._has_several
         if several:
             frame = frame.persist()
         try:
@@ -157,7 +157,7 @@ class _StreamRun:
         return self.history
 
     @property
-    def _several(self) -> bool:
+    def _has_several(self) -> bool:
         routes = list_routes(self.pipeline)
         return routes is None or len(routes) > 1
 

@@ -98,7 +98,7 @@ def _refuse_other_tables(tree: TreeNode, *, inside: bool) -> None:
             raise BodyRefusedError(
                 "READ_REFUSED", "the query reads what is no source of the metastore", "the name of a stream or table"
             )
-        waiting += [(one, in_view or node.kind == "View") for one in (*node.children, *node.inner())]
+        waiting += [(one, in_view or node.kind == "View") for one in (*node.children, *node.list_inner())]
 
 
 def is_streaming(node: TreeNode) -> bool:
@@ -162,7 +162,7 @@ def _check_subqueries(tree: TreeNode) -> None:
     for node in tree.walk():
         if is_plan(node) or node.kind == "LateralSubquery":
             continue
-        for part in node.inner():
+        for part in node.list_inner():
             if is_plan(part) and is_streaming(part):
                 raise BodyRefusedError(
                     "SUBQUERY_OF_STREAM",

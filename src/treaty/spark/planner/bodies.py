@@ -44,12 +44,12 @@ class BodyPlanner:
 
     def list_reads(self, body: str) -> tuple[str, ...]:
         """Return the names that a body reads, each once. Raises `BodyRefusedError`."""
-        with _active(self._streams), _refusing(body):
+        with _activate(self._streams), _translate_errors(body):
             return _list_names(parse_body(self._streams, body), body)
 
     def plan(self, query: QueryBody) -> BodyPlan:
         """Return the plan of a body. Raises `BodyRefusedError`."""
-        with _active(self._streams), _refusing(query.text):
+        with _activate(self._streams), _translate_errors(query.text):
             return self._plan(query)
 
     def _plan(self, query: QueryBody) -> BodyPlan:
@@ -84,7 +84,7 @@ class BodyPlanner:
 
     def _find_leaves(self, query: QueryBody) -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
         """The leaf columns that the body needs, by source, and the columns that come out without a null."""
-        with _active(self._batches):
+        with _activate(self._batches):
             body = blank_streams(self._batches, query.text)
             try:
                 leaves = find_leaf_columns(self._batches, body, query.sources, self._root)
@@ -136,7 +136,7 @@ def _parser(spark: SparkSession) -> Any:
 
 
 @contextmanager
-def _active(spark: SparkSession) -> Iterator[None]:
+def _activate(spark: SparkSession) -> Iterator[None]:
     """Let the settings of a session hold for what this thread asks the JVM: those that printing and optimizing look at, too."""
     sessions = spark._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]  # noqa: SLF001
     before = sessions.getActiveSession()
@@ -151,7 +151,7 @@ def _active(spark: SparkSession) -> Iterator[None]:
 
 
 @contextmanager
-def _refusing(body: str) -> Iterator[None]:
+def _translate_errors(body: str) -> Iterator[None]:
     try:
         yield
     except PySparkException as error:

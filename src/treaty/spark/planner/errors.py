@@ -38,7 +38,7 @@ MESSAGE = 1_000
 def refuse(error: PySparkException, body: str, code: str = "BODY_WRONG") -> BodyRefusedError:
     """Return the refusal of a body about which Spark has raised an error."""
     condition = error.getCondition() or ""
-    text = shorten_text(_plain(str(error)), MESSAGE)
+    text = shorten_text(_first_paragraph(str(error)), MESSAGE)
     start, end = _find_place(error, body)
     if condition.startswith(("PARSE", "FAILED_TO_PARSE")):
         code = "BODY_SYNTAX"
@@ -71,13 +71,13 @@ def _condition_of(thrown: Any) -> str:
 
 def refuse_fault(error: Py4JJavaError) -> BodyRefusedError:
     """Return the refusal of a body about which the JVM has raised such an error."""
-    text = shorten_text(_plain(str(error.java_exception.getMessage())), MESSAGE)
+    text = shorten_text(_first_paragraph(str(error.java_exception.getMessage())), MESSAGE)
     if _INTERNALS.search(text):
         return BodyRefusedError("BODY_WRONG", _UNKNOWN, _SMALLER)
     return BodyRefusedError("BODY_WRONG", text)
 
 
-def _plain(text: str) -> str:
+def _first_paragraph(text: str) -> str:
     """The first paragraph of a message, without its condition, its state and the plan below it."""
     first = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", text.strip())
     first = re.split(r"\n\s*\n|\n== SQL|;\n", first)[0]

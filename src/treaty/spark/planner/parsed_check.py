@@ -90,7 +90,7 @@ def _count_written_out(tree: TreeNode) -> int:
         while waiting:
             node = waiting.pop()
             size += sizes.get(str(node.members["multipartIdentifier"])[1:-1].lower(), 1) if node.kind == RELATION else 1
-            waiting += node.children if node.kind == WITH else (*node.children, *node.inner())
+            waiting += node.children if node.kind == WITH else (*node.children, *node.list_inner())
         return size
 
     for node in reversed([*tree.walk()]):
@@ -123,7 +123,7 @@ def _check_sizes(tree: TreeNode, tokens: Sequence[SqlToken]) -> None:
     """Raise for numbers that make a text or an array larger than BODY_ELEMENTS: a constant is computed whole before anything runs."""
     sizes: dict[int, int] = {}
     for node in reversed([*tree.walk()]):
-        below = [sizes[id(one)] for one in (*node.children, *node.inner())]
+        below = [sizes[id(one)] for one in (*node.children, *node.list_inner())]
         name = _function_name(node).lower() if node.kind in _NAME_MEMBERS else ""
         size = math.prod(below) if name in LAMBDA_FUNCTIONS else max(below, default=1)
         count = _count_elements(name, node)

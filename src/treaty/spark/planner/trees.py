@@ -30,9 +30,9 @@ class TreeNode:
         while waiting:
             node = waiting.pop()
             yield node
-            waiting += reversed([*node.children, *node.inner()])
+            waiting += reversed([*node.children, *node.list_inner()])
 
-    def inner(self) -> Iterator["TreeNode"]:
+    def list_inner(self) -> Iterator["TreeNode"]:
         """List the trees that are members of this node."""
         for value in self.members.values():
             yield from _list_trees(value)

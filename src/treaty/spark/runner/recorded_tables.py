@@ -55,14 +55,14 @@ def read_version(
     Raises `SourceMissingError`, and `Invalid` for a range that there is not.
     """
     if is_missing(session, f"{table.folder}/_delta_log"):
-        raise _missing(source)
+        raise _make_missing_error(source)
     version = _find_version(session, table, compared.end)
     rows = session.read.format("delta").option("versionAsOf", version).load(table.folder)
     times = [F.unix_millis("_metadata.file_modification_time").alias(arrived)] if arrived else []
     return RecordedTable(rows.select(*_list_cells(source), *times), f"version {version} of the Delta table")
 
 
-def _missing(source: Source) -> SourceMissingError:
+def _make_missing_error(source: Source) -> SourceMissingError:
     return SourceMissingError(f"the table of {source.name} is not there yet: {source.place}")
 
 
@@ -103,7 +103,7 @@ def read_snapshots(
     """
     require_format(session, source)
     if is_missing(session, f"{table.folder}/metadata"):
-        raise _missing(source)
+        raise _make_missing_error(source)
     name = iceberg.name(session, table)
     snapshots = _list_snapshots(session, name)
     ended = [

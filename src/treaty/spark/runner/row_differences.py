@@ -115,13 +115,13 @@ def _select_side(
     """The key (or all columns) and the other columns of a frame as two structs, with the side that they are of."""
 
     def pick(columns: Sequence[ComparedColumn]) -> Column:
-        return F.struct(*(_comparable(frame, column, is_new=is_new).alias(column.new) for column in columns))
+        return F.struct(*(_make_comparable(frame, column, is_new=is_new).alias(column.new) for column in columns))
 
     rest_cells = pick(rest) if rest else F.struct(F.lit(0).alias(NOTHING))
     return frame.select(pick(identity).alias(ROW), rest_cells.alias(REST), F.lit(is_new).alias(SIDE))
 
 
-def _comparable(frame: DataFrame, column: ComparedColumn, *, is_new: bool) -> Column:
+def _make_comparable(frame: DataFrame, column: ComparedColumn, *, is_new: bool) -> Column:
     """A column as it can be grouped and compared: maps by their sorted entries, and of two types by their texts."""
     name = column.new if is_new else column.old
     cell, kind = F.col(print_name(name)), frame.schema[name].dataType

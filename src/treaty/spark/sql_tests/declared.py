@@ -46,10 +46,10 @@ class DeclaredSources:
     def find(self, name: str) -> ReadableSource | None:
         """Return a source that no file creates and the lock has; None without it."""
         locked = self._locked.get(key_of_name(name))
-        return None if locked is None else _readable(locked)
+        return None if locked is None else _make_readable(locked)
 
 
-def _readable(source: TypedSource) -> ReadableSource:
+def _make_readable(source: TypedSource) -> ReadableSource:
     deduplicate = tuple(name.strip().strip("`") for name in source.properties["DEDUPLICATE"].split(",") if name.strip())
     return ReadableSource(
         source.name, source.kind, 0, source.columns, source.properties["WATERMARK"], deduplicate, has_records=True

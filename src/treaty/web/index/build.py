@@ -147,13 +147,13 @@ class _Entries:
         self._groups = groupby(walked, lambda entry: Subject(entry[1], entry[2]))
         self._at: Subject | None = None
         self._entries: Iterator[NumberEntry] = iter(())
-        self._next()
+        self._advance()
 
-    def _next(self) -> None:
+    def _advance(self) -> None:
         self._at, self._entries = next(self._groups, (None, iter(())))
 
     def of(self, subject: Subject) -> list[NumberEntry]:
         """Return the entries of a subject."""
         while self._at is not None and self._at < subject:
-            self._next()
+            self._advance()
         return list(self._entries) if self._at == subject else []

@@ -139,7 +139,7 @@ def make_plan(connection: sqlite3.Connection, terms: Sequence[SearchTerm], reada
         _add_term(connection, plan, term, readable)
     plan.names = _join_listed(plan.names, plan.readable)
     if plan.match and (plan.names or plan.word_conditions):  # else nothing is chosen by it
-        schemas = _few(connection.execute(MATCHING, (" AND ".join(plan.match), FEW_SCHEMAS + 1)), FEW_SCHEMAS)
+        schemas = _read_few(connection.execute(MATCHING, (" AND ".join(plan.match), FEW_SCHEMAS + 1)), FEW_SCHEMAS)
         plan.match_size = None if schemas is None else count_versions(connection, plan, schemas, FEW_SCHEMAS)
     return plan
 
@@ -216,7 +216,7 @@ def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm
             parts, is_partial = find_parts(connection, plan, f"*{value}*", readable)
             in_doc = any_of([doc_token(value)])
             match = f"{any_of(parts)} OR {in_doc}" if parts else in_doc
-            schemas = _few(connection.execute(MATCHING, (match, FEW_SCHEMAS + 1)), FEW_SCHEMAS)
+            schemas = _read_few(connection.execute(MATCHING, (match, FEW_SCHEMAS + 1)), FEW_SCHEMAS)
             names = _find_subjects(connection, value).within(plan.readable)
             plan.word_conditions.append(WordCondition(names, match, schemas))
             plan.words.append(as_token(value))
@@ -227,7 +227,7 @@ def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm
 def _list_subjects(connection: sqlite3.Connection, column: str, value: str) -> SubjectNames:
     """Return the subjects with a value in a column that has an index."""
     rows = connection.execute(f"SELECT id FROM subject WHERE {column} = ? LIMIT ?", (value, FEW + 1))  # noqa: S608 (no text of a caller)
-    return SubjectNames(f"subject.{column} = {{}}", value, _few(rows, FEW))
+    return SubjectNames(f"subject.{column} = {{}}", value, _read_few(rows, FEW))
 
 
 def _find_subjects(connection: sqlite3.Connection, value: str) -> SubjectNames:
@@ -235,13 +235,13 @@ def _find_subjects(connection: sqlite3.Connection, value: str) -> SubjectNames:
     condition, values = like(f"*{value}*")
     numbers: tuple[int, ...] | None = None
     if len(value) < TRIGRAM and "*" not in value:
-        numbers = _few(connection.execute(PAIRED, (f'"{pair_token(value)}"', FEW + 1)), FEW)
+        numbers = _read_few(connection.execute(PAIRED, (f'"{pair_token(value)}"', FEW + 1)), FEW)
     elif max(map(len, value.split("*"))) >= TRIGRAM:
-        numbers = _few(connection.execute(NAMED.format(condition), (*values, FEW + 1)), FEW)
+        numbers = _read_few(connection.execute(NAMED.format(condition), (*values, FEW + 1)), FEW)
     return SubjectNames("subject.name LIKE {} ESCAPE '\\'", values[-1], numbers)
 
 
-def _few(rows: sqlite3.Cursor, limit: int) -> tuple[int, ...] | None:
+def _read_few(rows: sqlite3.Cursor, limit: int) -> tuple[int, ...] | None:
     """Return numbers; None where there are more than so many."""
     numbers = tuple(chain.from_iterable(rows.fetchall()))
     return numbers if len(numbers) <= limit else None

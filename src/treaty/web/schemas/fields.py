@@ -83,7 +83,7 @@ def _list_rows(columns: tuple[Column, ...], way: tuple[str, ...], notes: FieldNo
         path = (*way, column.name)
         noted = ".".join(path)
         yield FieldRow(
-            column.name, len(way), notes.types.get(noted, ""), _short(type_ddl(column.type), column.type),
+            column.name, len(way), notes.types.get(noted, ""), _print_short(type_ddl(column.type), column.type),
             spark_type(column.type), column.nullable, column.doc, notes.tags.get(noted, ()), path,
         )  # fmt: skip
         inner = column.type
@@ -93,15 +93,15 @@ def _list_rows(columns: tuple[Column, ...], way: tuple[str, ...], notes: FieldNo
             yield from _list_rows(inner.columns, path, notes)
 
 
-def _short(text: str, kind: ColumnType) -> str:
+def _print_short(text: str, kind: ColumnType) -> str:
     """Return a type for a row: the fields of a struct have rows of their own."""
     match kind:
         case Struct():
             return "STRUCT"
         case List(element):
-            return f"ARRAY<{_short('', element)}>"
+            return f"ARRAY<{_print_short('', element)}>"
         case Map(key, value):
-            return f"MAP<{_short('', key)}, {_short('', value)}>"
+            return f"MAP<{_print_short('', key)}, {_print_short('', value)}>"
     return text or type_ddl(kind)
 
 

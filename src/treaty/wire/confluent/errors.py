@@ -81,7 +81,7 @@ def _fill_template(template: str) -> Callable[[Reason], str]:
     return text
 
 
-def _incompatible(reason: Reason) -> str:
+def _describe_incompatible(reason: Reason) -> str:
     return (
         "Schema being registered is incompatible with an earlier schema for subject "
         f'"{reason.subject}", details: {format_list(reason.details)}'
@@ -138,7 +138,7 @@ TABLE = (
     ErrorMapping(40406, r.AlreadyDeleted, _fill_template(f"Subject '{{subject}}' Version {{version}} {_SOFT}")),
     ErrorMapping(40405, r.NotDeletedFirst, _fill_template(f"Subject '{{subject}}' {_LIVE}"), (DeleteSubject,)),
     ErrorMapping(40407, r.NotDeletedFirst, _fill_template(f"Subject '{{subject}}' Version {{version}} {_LIVE}")),
-    ErrorMapping(INCOMPATIBLE, r.Incompatible, _incompatible),
+    ErrorMapping(INCOMPATIBLE, r.Incompatible, _describe_incompatible),
     ErrorMapping(40902, r.TooManyAssociations, _message_of),
     ErrorMapping(40903, r.ResourceAssociated, _message_of),
     ErrorMapping(40904, r.SubjectAssociated, _fill_template("An association already exists for subject '{subject}'")),

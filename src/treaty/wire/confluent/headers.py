@@ -72,7 +72,7 @@ def _quality(parameters: list[str]) -> float:
     return 1.0
 
 
-def readable(content_type: str) -> bool:
+def is_readable(content_type: str) -> bool:
     """Return whether a body labelled so is read as JSON; a body without a label is."""
     return not content_type or content_type.partition(";")[0].strip().lower() in READ
 

@@ -86,7 +86,7 @@ def _query(**members: object) -> str:
     return f"?{urlencode(parameters, doseq=True, quote_via=quote)}" if parameters else ""
 
 
-def _itself(*, exact: bool) -> str | None:
+def _alias_member(*, exact: bool) -> str | None:
     """The query member that asks for a subject itself, where it is an alias."""
     return "false" if exact else None
 
@@ -101,7 +101,7 @@ def _post(target: str, body: object) -> HttpRequest:
 
 def _register(request: Register) -> HttpRequest:
     force = request.force is not None  # who and why stand in the body
-    query = _query(normalize=request.normalize, force=force, alias=_itself(exact=request.exact))
+    query = _query(normalize=request.normalize, force=force, alias=_alias_member(exact=request.exact))
     return _post(_path("subjects", request.subject, "versions") + query, register_body(request))
 
 
@@ -123,7 +123,8 @@ def _check(request: Check) -> HttpRequest:
 def _delete_version(request: DeleteVersion) -> HttpRequest:
     target = _path("subjects", request.subject, "versions", _number(request.version))
     return HttpRequest(
-        "DELETE", target + _query(permanent=request.permanent, force=request.force, alias=_itself(exact=request.exact))
+        "DELETE",
+        target + _query(permanent=request.permanent, force=request.force, alias=_alias_member(exact=request.exact)),
     )
 
 
@@ -141,7 +142,7 @@ def _get_schema(request: GetSchema) -> HttpRequest:
 
 def _get_version(request: GetVersion) -> HttpRequest:
     target = _path("subjects", request.subject, "versions", _number(request.version))
-    alias = _itself(exact=request.exact)
+    alias = _alias_member(exact=request.exact)
     return HttpRequest("GET", target + _query(deleted=request.deleted, findTags=request.find_tags or None, alias=alias))
 
 

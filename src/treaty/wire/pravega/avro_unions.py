@@ -67,11 +67,11 @@ def _definitions(node: Any, namespace: str, depth: int) -> Iterator[tuple[str, d
     if full:
         yield full, node
         namespace = full.rpartition(".")[0]
-    for inner_node in _inner(node):
+    for inner_node in _list_inner(node):
         yield from _definitions(inner_node, namespace, depth + 1)
 
 
-def _inner(node: dict[str, Any]) -> Iterator[Any]:
+def _list_inner(node: dict[str, Any]) -> Iterator[Any]:
     """Return the schemas directly inside a schema."""
     fields = node.get("fields")
     for field in fields if isinstance(fields, list) else ():

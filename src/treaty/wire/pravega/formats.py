@@ -78,16 +78,16 @@ def format_body(word: str, properties: Pairs) -> SerializationFormatBody:
     return (
         SerializationFormatBody(name, name)
         if name is not None
-        else SerializationFormatBody(CUSTOM, _full(word, properties))
+        else SerializationFormatBody(CUSTOM, _full_name(word, properties))
     )
 
 
 def format_name(word: str, properties: Pairs) -> str:
     """Return the full name of a version's format."""
-    return _PRAVEGA.get(word) or _full(word, properties)
+    return _PRAVEGA.get(word) or _full_name(word, properties)
 
 
-def _full(word: str, properties: Pairs) -> str:
+def _full_name(word: str, properties: Pairs) -> str:
     full_name = dict(properties).get(FULL_NAME, "")
     return full_name if full_name.upper() == word else word
 

@@ -30,13 +30,13 @@ def level_of(body: GroupPolicyBody | None, path: str = "/compatibility") -> Leve
         return named
     if body is None or word != ADVANCED:
         hint = f"{RENAMED[word]}, which is the name of {word} today" if word in RENAMED else ", ".join(POLICIES)
-        raise _invalid(f"There is no compatibility policy '{word[:100]}'", f"{path}/policy", word, hint)
+        raise _make_refusal(f"There is no compatibility policy '{word[:100]}'", f"{path}/policy", word, hint)
     halves = body.advanced or BackwardAndForwardBody()
     backward = None if halves.backward_policy is None else halves.backward_policy.backward_policy
     forward = None if halves.forward_policy is None else halves.forward_policy.forward_policy
     if backward is None and forward is None:
         allowed = "at least one of backwardPolicy and forwardPolicy"
-        raise _invalid("An advanced policy has no direction", f"{path}/advanced", "", allowed)
+        raise _make_refusal("An advanced policy has no direction", f"{path}/advanced", "", allowed)
     return Level(
         _range_of(backward, "Backward", f"{path}/advanced/backwardPolicy/backwardPolicy"),
         _range_of(forward, "Forward", f"{path}/advanced/forwardPolicy/forwardPolicy"),
@@ -51,16 +51,16 @@ def _range_of(body: PolicyRangeBody | None, direction: str, path: str) -> Versio
         return kinds[body.name]
     if body.name != f"{direction}Till":
         allowed = f"{direction}, {direction}Till, {direction}Transitive"
-        raise _invalid(f"An advanced policy has no half '{body.name[:100]}'", f"{path}/name", body.name, allowed)
+        raise _make_refusal(f"An advanced policy has no half '{body.name[:100]}'", f"{path}/name", body.name, allowed)
     if body.version_info is None or body.version_info.id < 0:
         new = "" if body.version_info is None else str(body.version_info.id)
-        raise _invalid(
+        raise _make_refusal(
             f"{body.name} names no version", f"{path}/versionInfo", new, "the version at which the range begins"
         )
     return VersionRange("till", body.version_info.id)
 
 
-def _invalid(message: str, path: str, new: str, allowed: str) -> Invalid:
+def _make_refusal(message: str, path: str, new: str, allowed: str) -> Invalid:
     return Invalid.of("COMPATIBILITY", message, path=path, new=new[:100], allowed=allowed)
 
 

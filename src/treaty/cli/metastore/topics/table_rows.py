@@ -163,22 +163,22 @@ def _write_rows(rows: "DeltaRows", form: str, limit: int) -> None:
         return
     for batch in table.to_batches(max_chunksize=RESULT_ROWS):
         for row in batch.to_pylist():
-            screen.say_text(screen.json_text(_plain(row)))
+            screen.say_text(screen.json_text(_to_json_value(row)))
 
 
 def _show(value: Any) -> Any:
     """A cell as JSON has it: times in ISO 8601, decimals as text, bytes in base64, lists and objects as their JSON text."""
     if isinstance(value, dict | list):
-        return screen.json_text(_plain(value))
-    return _plain(value)
+        return screen.json_text(_to_json_value(value))
+    return _to_json_value(value)
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     match value:
         case dict():
-            return {str(name): _plain(part) for name, part in value.items()}
+            return {str(name): _to_json_value(part) for name, part in value.items()}
         case list():
-            return [_plain(part) for part in value]
+            return [_to_json_value(part) for part in value]
         case datetime() | date():
             return value.isoformat()
         case Decimal():

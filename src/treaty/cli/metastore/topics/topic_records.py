@@ -188,7 +188,7 @@ class TopicStatement:
         assert self.source is not None, "SELECT is from a source"
         selection = make_selection(statement, self.source, self.reader.types)
         rows: list[list[Any]] = []
-        for decoded in self._decoded():
+        for decoded in self._decode_records():
             self.count += 1
             if decoded.bad:
                 self._note_bad(decoded)
@@ -204,7 +204,7 @@ class TopicStatement:
         result.columns, result.rows, result.warnings = list(selection.columns), rows, self.warnings
         return result
 
-    def _decoded(self) -> Iterator[DecodedRecord]:
+    def _decode_records(self) -> Iterator[DecodedRecord]:
         start = self.settings.start or PLACES["earliest"]
         try:
             with closing(self._records(start, follow=start.kind == "end")) as records:

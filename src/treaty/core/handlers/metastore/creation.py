@@ -231,13 +231,13 @@ def _find_state(stored: Source, source: Source) -> str:
 def same_definition(source: Source, stored: Source) -> bool:
     """Return whether two rows say the same, apart from their text, and from who wrote them when."""
 
-    def essence(value: Source) -> Source:
+    def strip_history(value: Source) -> Source:
         query = value.query and replace(
             value.query, plan=without_revisions(value.query.plan), revision=0, author="", time=0
         )
         return replace(value, statement="", query=query, previous=(), revision=0, changed_by="", changed=0)
 
-    return essence(source) == essence(stored)
+    return strip_history(source) == strip_history(stored)
 
 
 def _topic_rows(view: View, key: SourceKey, source: Source, stored: Source | None) -> list[Row]:

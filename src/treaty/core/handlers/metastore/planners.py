@@ -53,10 +53,10 @@ def list_planning_jobs(view: View, command: Command[ListPlanningJobs], engine: S
     """Return statements that wait for a planner."""
     request, base = command.request, without_filter(view)[0]
     limit = max(1, min(request.limit, limits.PLANNING_PAGE))
-    return Decision((), PlanningJobs(tuple(_cut_page(_waiting(base, command), limit, with_taken=request.taken))))
+    return Decision((), PlanningJobs(tuple(_cut_page(_list_waiting(base, command), limit, with_taken=request.taken))))
 
 
-def _waiting(view: View, command: Command[ListPlanningJobs]) -> Iterator[WaitingStatement]:
+def _list_waiting(view: View, command: Command[ListPlanningJobs]) -> Iterator[WaitingStatement]:
     """Yield the statements that the caller may plan, those with the nearest deadline first."""
     access, time = command.access, command.time
     for entry in view.walk(PLANNING_BY_DEADLINE, ("", time), ("\0",)):

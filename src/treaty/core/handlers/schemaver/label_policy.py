@@ -83,13 +83,13 @@ def _read_all(
             strict, lenient = next(answered), next(answered)
             findings = strict.findings if isinstance(strict, ComparisonResult) else (_UNREADABLE,)
             proven = lenient.findings if isinstance(lenient, ComparisonResult) else ()
-            results.append(ReadingResult(label, *_first(findings, proven)))
+            results.append(ReadingResult(label, *_choose_finding(findings, proven)))
         else:
             results.append(ReadingResult(label, _UNREADABLE))
     return results
 
 
-def _first(findings: tuple[Finding, ...], proven_findings: tuple[Finding, ...]) -> tuple[Finding | None, bool]:
+def _choose_finding(findings: tuple[Finding, ...], proven_findings: tuple[Finding, ...]) -> tuple[Finding | None, bool]:
     proven = next((finding for finding in proven_findings if finding.rule not in UNPROVEN), None)
     return (proven, True) if proven is not None else (next(iter(findings), None), False)
 

@@ -105,18 +105,18 @@ def _bytes(draw: SeededRandom, length: int) -> bytes:
     return bytes(draw.below(256) for _ in range(length))
 
 
-def _whole(bits: int) -> Callable[[SeededRandom], int]:
+def _integer(bits: int) -> Callable[[SeededRandom], int]:
     """Small numbers as a rule, now and then the least or the greatest."""
 
-    def whole(draw: SeededRandom) -> int:
+    def draw_integer(draw: SeededRandom) -> int:
         if draw.chance(10):
             return draw.pick((-(1 << bits - 1), (1 << bits - 1) - 1))
         return draw.below(2_000) - (500 if draw.chance(30) else 0)
 
-    return whole
+    return draw_integer
 
 
-def _real(draw: SeededRandom) -> float:
+def _float(draw: SeededRandom) -> float:
     """Quarters, which 32 bits hold exactly."""
     return (draw.below(8_000) - 2_000) / 4
 
@@ -167,10 +167,10 @@ def _big_decimal(draw: SeededRandom) -> str:
 _PLAIN: Mapping[str, Callable[[SeededRandom], Json]] = {
     "null": lambda _: None,
     "boolean": lambda draw: draw.chance(50),
-    "int": _whole(32),
-    "long": _whole(64),
-    "float": _real,
-    "double": _real,
+    "int": _integer(32),
+    "long": _integer(64),
+    "float": _float,
+    "double": _float,
     "bytes": lambda draw: _text(_bytes(draw, draw.below(6))),
     "string": lambda draw: draw.pick(_WORDS),
 }
@@ -266,7 +266,7 @@ class _ExampleGenerator:
                 raise _TooLargeError
         return generate_leaf(resolved, self._draw)
 
-    def _wide(self, depth: int) -> bool:
+    def _has_room(self, depth: int) -> bool:
         return self._free and depth <= _FREE_DEPTH and self._count <= _FREE_VALUES
 
     def _branch(self, union: AvroUnion, depth: int) -> AvroType:
@@ -275,10 +275,10 @@ class _ExampleGenerator:
             shortest = min(finite, key=lambda pair: pair[0])[1]
             self._finite[id(union)] = [one for _, one in finite], shortest
         every, shortest = self._finite[id(union)]
-        return self._draw.pick(every) if self._wide(depth) else shortest
+        return self._draw.pick(every) if self._has_room(depth) else shortest
 
     def _length(self, inside: AvroType, depth: int) -> int:
-        if not self._wide(depth) or get_height(inside, self._known) is None:
+        if not self._has_room(depth) or get_height(inside, self._known) is None:
             return 0
         return self._draw.below(4)
 

@@ -36,10 +36,10 @@ class _Search:
         """Look from every name that no other one led to."""
         for full in self._names:
             if full not in self._order:
-                self._from(full)
+                self._search_from(full)
         return self._found
 
-    def _from(self, first: str) -> None:
+    def _search_from(self, first: str) -> None:
         way = [self._enter(first)]
         while way:
             full, inside = way[-1]

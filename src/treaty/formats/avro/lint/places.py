@@ -104,10 +104,14 @@ def make_lint(id_: str, purpose: str, inspect: Inspection) -> LintRule[AvroSchem
             Diagnostic(id_, format_pointer(path), message, expected) for path, message, expected in inspect(schema)
         ]
         places = find_positions(schema.text, {one.path for one in advice}) if advice and schema.text else {}
-        return tuple(replace(one, line=line, column=column) for one in advice for line, column in [_at(places, one)])
+        return tuple(
+            replace(finding, line=line, column=column)
+            for finding in advice
+            for line, column in [_find_place(places, finding)]
+        )
 
     return LintRule(id_, purpose, find)
 
 
-def _at(places: Mapping[str, tuple[int, int]], diagnostic: Diagnostic) -> tuple[int, int]:
+def _find_place(places: Mapping[str, tuple[int, int]], diagnostic: Diagnostic) -> tuple[int, int]:
     return places.get(diagnostic.path, (0, 0))

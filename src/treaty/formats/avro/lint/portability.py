@@ -132,12 +132,14 @@ def _member_misspelt(schema: AvroSchema) -> Iterator[Advice]:
     for path, owner in _owners(schema):
         for name, _ in owner.props:
             folded = name.casefold()
-            meant = _MEANT.get(folded) or right.get(folded) or next((one for one in WORDS if _near(folded, one)), None)
+            meant = (
+                _MEANT.get(folded) or right.get(folded) or next((one for one in WORDS if _is_near(folded, one)), None)
+            )
             if meant is not None and name not in {meant, *WORDS}:
                 yield (path, name), f"Avro ignores the member {name!r}", f"perhaps {meant}"
 
 
-def _near(word: str, other: str) -> bool:
+def _is_near(word: str, other: str) -> bool:
     """Whether one letter too many, too few, wrong or two swapped make one word of the other; short words are not near."""
     if len(other) < 4 or abs(len(word) - len(other)) > 1 or word == other:
         return False

@@ -34,7 +34,7 @@ def derive_columns(document: JsonSchema, depth: int = COLUMN_RECURSION) -> Colum
     try:
         column_type = maker.type([document.root], "", 1)
     except InvalidSchemaError as error:
-        if depth == 1 or error.faults[0].rule != "COLUMNS_TOO_MANY" or not maker.cut:
+        if depth == 1 or error.faults[0].rule != "COLUMNS_TOO_MANY" or not maker.is_cut:
             raise
         return derive_columns(document, depth - 1)
     if column_type is not None and isinstance(column_type[0], Struct):
@@ -82,7 +82,7 @@ class _ColumnBuilder:
             return None
         self._open[key] = opened + 1
         try:
-            column_type = self._chosen(merged, way, depth)
+            column_type = self._settle_choice(merged, way, depth)
         finally:
             self._open[key] = opened
         if column_type is None and not opened and key in self._cut:
@@ -105,14 +105,14 @@ class _ColumnBuilder:
         return merged
 
     @property
-    def cut(self) -> bool:
+    def is_cut(self) -> bool:
         """Whether anything was left out because it lies inside itself."""
         return bool(self._cut)
 
     def _add_loss(self, rule: str, way: str, detail: str = "") -> None:
         self.losses.append(ColumnLoss(rule, way, detail))
 
-    def _chosen(self, merged: MergedConstraints, way: str, depth: int) -> NullableType | None:
+    def _settle_choice(self, merged: MergedConstraints, way: str, depth: int) -> NullableType | None:
         """The type with the first choice that matters settled."""
         for at, branches in enumerate(merged.choices):
             parts = [self.gather([branch]) for branch in branches]
@@ -128,16 +128,16 @@ class _ColumnBuilder:
             nullable = len(described) < len([part for part in parts if not part.never])
             rest = merged.choices[:at] + merged.choices[at + 1 :]
             if len(described) == 1 or all(_is_object(part) for _, part in described):
-                joined = self._merged(merged, [part for _, part in described], way)
+                joined = self._merge_branches(merged, [part for _, part in described], way)
                 joined.choices = rest + [choice for _, part in described for choice in part.choices]
-                derive = self._chosen if joined.key == merged.key else self._derive_unless_cut
+                derive = self._settle_choice if joined.key == merged.key else self._derive_unless_cut
                 column_type = derive(joined, way, depth + 1) if depth < COLUMN_DEPTH else (_VARIANT, True)
             else:
-                column_type = self._alike([branch for branch, _ in described], way, depth)
+                column_type = self._unite_branches([branch for branch, _ in described], way, depth)
             return (column_type[0], column_type[1] or nullable) if column_type else None
-        return self._typed(merged, way, depth)
+        return self._derive_by_kind(merged, way, depth)
 
-    def _merged(self, merged: MergedConstraints, parts: list[MergedConstraints], way: str) -> MergedConstraints:
+    def _merge_branches(self, merged: MergedConstraints, parts: list[MergedConstraints], way: str) -> MergedConstraints:
         """One place that holds what any branch holds; what not all of them require may be missing."""
         if len(parts) > 1:
             self._add_loss("BRANCHES_MERGED", way, f"{len(parts)} branches")
@@ -163,7 +163,7 @@ class _ColumnBuilder:
                 target.extend(its)
         return joined
 
-    def _alike(self, branches: list[SchemaNode], way: str, depth: int) -> NullableType | None:
+    def _unite_branches(self, branches: list[SchemaNode], way: str, depth: int) -> NullableType | None:
         """One type for branches that all have it; a variant for those that differ."""
         losses_before = len(self.losses)
         types = [self.type([branch], way, depth + 1) for branch in branches]
@@ -179,7 +179,7 @@ class _ColumnBuilder:
         self._add_loss("ANY_AS_VARIANT", way, f"one of {len(branches)} branches of different types")
         return _VARIANT, nullable
 
-    def _typed(self, merged: MergedConstraints, way: str, depth: int) -> NullableType | None:
+    def _derive_by_kind(self, merged: MergedConstraints, way: str, depth: int) -> NullableType | None:
         kinds = merged.kinds
         if kinds is None and merged.assumed:
             kinds = frozenset({merged.assumed})

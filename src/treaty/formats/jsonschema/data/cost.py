@@ -134,7 +134,7 @@ def count_steps(document: JsonSchema, value: Json) -> int | None:
     counted: dict[tuple[Key, int], int] = {}
     ids: dict[tuple[int, str], int] = {}
     open_: set[tuple[Key, int]] = set()
-    way = [_CostStep(document.root, value, 0, iter(_inner(document, document.root, value, 0, ids)))]
+    way = [_CostStep(document.root, value, 0, iter(_list_inner(document, document.root, value, 0, ids)))]
     open_.add(way[0].key)
     while way:
         step = way[-1]
@@ -155,7 +155,7 @@ def count_steps(document: JsonSchema, value: Json) -> int | None:
         elif (node.key, place) in open_:
             return None
         else:
-            way.append(_CostStep(node, held, place, iter(_inner(document, node, held, place, ids))))
+            way.append(_CostStep(node, held, place, iter(_list_inner(document, node, held, place, ids))))
             open_.add(way[-1].key)
     return counted[document.root.key, 0]
 
@@ -173,7 +173,7 @@ class _CostStep:
         return self.node.key, self.place
 
 
-def _inner(
+def _list_inner(
     document: JsonSchema, node: SchemaNode, value: Json, place: int, ids: dict[tuple[int, str], int]
 ) -> Iterator[tuple[SchemaNode, Json, int]]:
     """What a schema asks of a value and its parts; patterns count for every member, which is the most they can."""

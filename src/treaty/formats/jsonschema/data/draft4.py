@@ -306,10 +306,12 @@ def _shorten(violation: DataViolation) -> DataViolation:
             targets.append(f"… and {len(violation.targets) - len(targets)} more")
             break
         targets.append(target)
-    return DataViolation(_cut(violation.message), _cut(violation.path), violation.keyword, tuple(targets))
+    return DataViolation(
+        _shorten_text(violation.message), _shorten_text(violation.path), violation.keyword, tuple(targets)
+    )
 
 
-def _cut(text: str) -> str:
+def _shorten_text(text: str) -> str:
     return text if len(text) <= VIOLATION_CHARACTERS else f"{text[: VIOLATION_CHARACTERS - 1]}…"
 
 

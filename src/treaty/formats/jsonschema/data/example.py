@@ -119,7 +119,7 @@ class _ExampleGenerator:
             raise ImpossibleError("too many steps")
         if self.wild and self.draw.chance(30):
             names += [self.draw.pick(("extra", "zz", "a", "b", "x-1"))]
-        for held in constraints.all("patternProperties", dict):
+        for held in constraints.get_all("patternProperties", dict):
             assert isinstance(held, dict)
             for _ in range(min(len(held), 3) if depth <= _DEEP else 0):
                 if self.draw.chance(60):
@@ -139,7 +139,7 @@ class _ExampleGenerator:
                     raise
                 continue
             for word in ("dependencies", "dependentRequired"):
-                for held in constraints.all(word, dict):
+                for held in constraints.get_all(word, dict):
                     needed = held.get(name) if isinstance(held, dict) else None
                     waiting += [one for one in needed if isinstance(one, str)] if isinstance(needed, list) else []
         return members
@@ -153,7 +153,10 @@ class _ExampleGenerator:
     def array(self, constraints: ExampleConstraints, depth: int) -> Json:
         """As few items as may be where it is deep, a few more elsewhere."""
         minimum, maximum = constraints.get_maximum("minItems", 0), constraints.get_minimum("maxItems", 1_000)
-        listed = max((len(one) for word in ("items", "prefixItems") for one in constraints.all(word, list)), default=0)  # type: ignore[arg-type]  # lists only
+        listed = max(
+            (len(one) for word in ("items", "prefixItems") for one in constraints.get_all(word, list)),  # type: ignore[arg-type]  # lists only
+            default=0,
+        )
         drawn_count = 0 if depth > _DEEP else self.draw.below(4) + (listed if self.draw.chance(60) else 0)
         contained = [node for node in constraints.nodes if isinstance(node.value, dict) and "contains" in node.value]
         count = min(
@@ -161,7 +164,7 @@ class _ExampleGenerator:
             max(maximum, minimum),
             300,
         )
-        unique = any(constraints.all("uniqueItems", bool))
+        unique = any(constraints.get_all("uniqueItems", bool))
         items: list[Json] = []
         for at in range(count):
             extra = (
@@ -184,11 +187,11 @@ class _ExampleGenerator:
     def string(self, constraints: ExampleConstraints) -> str:
         """A text of the pattern, the format or the length that is asked for."""
         minimum, maximum = constraints.get_maximum("minLength", 0), constraints.get_minimum("maxLength", 1_000_000)
-        for regex in constraints.all("pattern", str):
+        for regex in constraints.get_all("pattern", str):
             assert isinstance(regex, str)
             text = self._matching(regex)
             return text if len(text) >= minimum else text + text[-1:] * min(minimum - len(text), 10_000)
-        for name in constraints.all("format", str):
+        for name in constraints.get_all("format", str):
             if name in _FORMATS and not (self.wild and self.draw.chance(20)):
                 return self.draw.pick(_FORMATS[str(name)])
         text = self.draw.pick(_WORDS)

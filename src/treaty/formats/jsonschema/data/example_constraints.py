@@ -51,7 +51,7 @@ class ExampleConstraints:
         named = tuple(kind for kind in self.types if any(word in self.words for word in _WORDS.get(kind, ())))
         return named if named and len(self.types) == len(TYPES) else self.types
 
-    def all(self, word: str, kind: type | tuple[type, ...]) -> Iterator[Json]:
+    def get_all(self, word: str, kind: type | tuple[type, ...]) -> Iterator[Json]:
         """What stands under a keyword in all schemas, where it is of that kind; booleans are no numbers."""
         for node in self.nodes:
             held = node.value.get(word) if isinstance(node.value, dict) else None
@@ -60,16 +60,16 @@ class ExampleConstraints:
 
     def get_maximum(self, word: str, otherwise: int) -> int:
         """The highest whole number under a keyword."""
-        return max((int(one) for one in self.all(word, (int, Decimal))), default=otherwise)  # type: ignore[arg-type]  # numbers only
+        return max((int(one) for one in self.get_all(word, (int, Decimal))), default=otherwise)  # type: ignore[arg-type]  # numbers only
 
     def get_minimum(self, word: str, otherwise: int) -> int:
         """The lowest whole number under a keyword."""
-        return min((int(one) for one in self.all(word, (int, Decimal))), default=otherwise)  # type: ignore[arg-type]  # numbers only
+        return min((int(one) for one in self.get_all(word, (int, Decimal))), default=otherwise)  # type: ignore[arg-type]  # numbers only
 
     def names(self) -> list[str]:
         """The names of properties that any schema speaks about."""
         named = dict(self.required)
-        for held in self.all("properties", dict):
+        for held in self.get_all("properties", dict):
             assert isinstance(held, dict)
             named |= dict.fromkeys(held)
         return list(named)
@@ -127,7 +127,7 @@ class ExampleConstraints:
                 other = _fraction(strict)
                 if other is not None:
                     into.append((other, True))
-        steps = [one for one in map(_fraction, self.all("multipleOf", (int, Decimal))) if one]
+        steps = [one for one in map(_fraction, self.get_all("multipleOf", (int, Decimal))) if one]
         step = steps[0] if steps else None
         for multiple in steps[1:]:
             assert step is not None

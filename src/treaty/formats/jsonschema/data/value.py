@@ -164,12 +164,12 @@ def _fault(error: Any) -> Diagnostic:
     limit = next((getattr(kind, name) for name in _ASKED if hasattr(kind, name)), None)
     asked_text = " or ".join(map(str, limit)) if isinstance(limit, list) else "" if limit is None else str(limit)
     expected = (
-        f"{kind.name} {_short(asked_text)}, as the schema says at {place}"
+        f"{kind.name} {_shorten_message(asked_text)}, as the schema says at {place}"
         if asked_text
         else f"what the schema says at {place}"
     )
-    return Diagnostic(rule, path, _short(error.message), expected)
+    return Diagnostic(rule, path, _shorten_message(error.message), expected)
 
 
-def _short(message: str) -> str:
+def _shorten_message(message: str) -> str:
     return message if len(message) <= 200 else f"{message[:120]} … {message[-79:]}"

@@ -14,23 +14,23 @@ def _get_member(document: JsonSchema, word: str) -> Json:
     return document.root.value.get(word) if isinstance(document.root.value, dict) else None
 
 
-def _blank(text: Json) -> bool:
+def _is_blank(text: Json) -> bool:
     return not isinstance(text, str) or not text.strip()
 
 
 def _doc_missing(document: JsonSchema) -> Iterator[Advice]:
-    if _blank(_get_member(document, "description")):
+    if _is_blank(_get_member(document, "description")):
         yield "", "the schema has no description", 'a member "description" that says what it is for'
 
 
 def _title_missing(document: JsonSchema) -> Iterator[Advice]:
-    if _blank(_get_member(document, "title")):
+    if _is_blank(_get_member(document, "title")):
         yield "", "the schema has no title", 'a member "title", by which clients call the type'
 
 
 def _field_doc_missing(document: JsonSchema) -> Iterator[Advice]:
     for name, node in list_properties(document):
-        if node.value is not False and _blank(merge_constraints(document, [node], NEAR).doc):
+        if node.value is not False and _is_blank(merge_constraints(document, [node], NEAR).doc):
             message = f"the property {name!r} has no description"
             yield node.place, message, 'a member "description", here or where its $ref leads'
 

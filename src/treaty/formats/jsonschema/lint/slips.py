@@ -140,13 +140,13 @@ def _required_not_defined(document: JsonSchema) -> Iterator[Advice]:
                 yield f"{node.place}/required/{at}", message, "one of the properties"
 
 
-def _plain(value: Json) -> Json:
+def _normalize_numbers(value: Json) -> Json:
     """The same value with numbers in one spelling."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else value.normalize()
     if isinstance(value, dict):
-        return {name: _plain(held) for name, held in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
+        return {name: _normalize_numbers(held) for name, held in value.items()}
+    return [_normalize_numbers(item) for item in value] if isinstance(value, list) else value
 
 
 def _enum_duplicate(document: JsonSchema) -> Iterator[Advice]:
@@ -155,7 +155,7 @@ def _enum_duplicate(document: JsonSchema) -> Iterator[Advice]:
         values = node.value.get("enum")
         texts: set[str] = set()
         for at, value in enumerate(values if isinstance(values, list) else ()):
-            text = print_value(_plain(value), ordered=True)
+            text = print_value(_normalize_numbers(value), ordered=True)
             if text in texts:
                 yield f"{node.place}/enum/{at}", f"the value {text:.100} stands twice in the enum", "values that differ"
             texts.add(text)

@@ -170,7 +170,7 @@ class _Comparison:
                 required = self._reader.get_label(reader, new) == "required"
                 rule = established.REQUIRED_FIELD_ADDED if required else harmless.FIELD_ADDED
                 self._add(rule, f"{path}/{number}", _describe_field(new), "no such field")
-            elif plain and new.type == old.type and new.label == old.label and _simple(new, old):
+            elif plain and new.type == old.type and new.label == old.label and _is_simple(new, old):
                 if new.name != old.name:
                     self._add(harmless.FIELD_NAME_CHANGED, f"{path}/{number}", new.name, old.name)
             else:
@@ -268,13 +268,13 @@ class _Comparison:
         if new.name != old.name:
             self._add(established.FIELD_KIND_CHANGED, path, new.word, old.word)
         elif new.name == "MESSAGE":
-            yield from self._named(new, old, path)
+            yield from self._compare_named(new, old, path)
         elif new.group != old.group:
             self._add(established.FIELD_SCALAR_KIND_CHANGED, path, new.word, old.word)
         elif old.word == "bytes" and new.word == "string" and self._reader.is_utf8_checked(*place):
             self._add(treaty.FIELD_BYTES_READ_AS_TEXT, path, new.word, old.word)
 
-    def _named(self, new_kind: FieldKind, old_kind: FieldKind, path: str) -> Task:
+    def _compare_named(self, new_kind: FieldKind, old_kind: FieldKind, path: str) -> Task:
         """Messages by their names without packages; those that the walk by names does not see, by their fields too."""
         new, old = _get_body(self._reader, new_kind), _get_body(self._writer, old_kind)
         names = (new.local if new else new_kind.word, old.local if old else old_kind.word)
@@ -352,7 +352,7 @@ def _has_group(node: Message, name: str) -> bool:
     return any(one.group is not None and one.type == name for one in node.all_fields)
 
 
-def _simple(new: Field, old: Field) -> bool:
+def _is_simple(new: Field, old: Field) -> bool:
     """Whether two fields of the same type need no look at what it means: scalars, and maps of them."""
     return new.type in GROUPS and new.key == old.key
 

@@ -14,18 +14,18 @@ _SET = "google.protobuf.FileDescriptorSet"
 
 
 @lru_cache(maxsize=1)
-def _plain() -> tuple[type[FileDescriptorProto], type[FileDescriptorSet]]:
+def _build_plain_classes() -> tuple[type[FileDescriptorProto], type[FileDescriptorSet]]:
     return _build_classes(())
 
 
 def get_file_class() -> type[FileDescriptorProto]:
     """`FileDescriptorProto` that knows no extension: options of other files stay as they were written."""
-    return _plain()[0]
+    return _build_plain_classes()[0]
 
 
 def get_set_class() -> type[FileDescriptorSet]:
     """`FileDescriptorSet` that knows no extension."""
-    return _plain()[1]
+    return _build_plain_classes()[1]
 
 
 def build_file_class(files: Iterable[FileDescriptorProto]) -> type[FileDescriptorProto]:

@@ -74,7 +74,7 @@ def print_default(kind: str, value: Constant) -> bytes:
     if kind == "double" and isinstance(value, int | float):
         return _digits(float(value), 15, 17, "<d")
     if kind == "float" and isinstance(value, int | float):
-        near = _single(float(value))
+        near = _round_to_single(float(value))
         return _digits(
             near, 9 if 0 < abs(near) < _SMALLEST_NORMAL else 6, 9, "<f"
         )  # as protoc, whose strtof warns below
@@ -86,14 +86,14 @@ def round_to_float(value: float) -> float:
 
     Nine digits always suffice (IEEE 754, 5.12.2). What is no number stays as it is.
     """
-    near = _single(value)
+    near = _round_to_single(value)
     if not isfinite(near):
         return value
     texts = (f"{near:.{digits}g}" for digits in range(1, 9))
-    return next((short for short in map(float, texts) if _single(short) == near), float(f"{near:.9g}"))
+    return next((short for short in map(float, texts) if _round_to_single(short) == near), float(f"{near:.9g}"))
 
 
-def _single(value: float) -> float:
+def _round_to_single(value: float) -> float:
     """The nearest number of 32 bits."""
     try:
         (near,) = struct.unpack("<f", struct.pack("<f", value))

@@ -125,7 +125,7 @@ class _DescriptorReader:
                 tuple(members[index]),
                 read_options(oneof.options),
                 "",
-                _first(members[index], place),
+                _find_first_place(members[index], place),
             )
             for index, oneof in enumerate(proto.oneof_decl)
             if index in members
@@ -199,7 +199,7 @@ class _DescriptorReader:
         place = next(self.places)
         repeated = proto.label == FieldDescriptorProto.LABEL_REPEATED
         label = _LABELS[proto.label] if self.explicit or repeated or proto.proto3_optional else ""
-        assigned = tuple(self.assigned(proto))
+        assigned = tuple(self.list_field_options(proto))
         if entry is not None and repeated and len(entry.field) == 2:
             key, value = entry.field
             return Field(check_name(proto.name), proto.number, _type(value), "", _type(key), assigned, None, "", place)
@@ -214,7 +214,7 @@ class _DescriptorReader:
             check_name(proto.name), proto.number, _type(proto), "" if inside else label, "", assigned, None, "", place
         )
 
-    def assigned(self, proto: FieldDescriptorProto) -> Iterable[ProtoOption]:
+    def list_field_options(self, proto: FieldDescriptorProto) -> Iterable[ProtoOption]:
         """Options in brackets, with those that a descriptor keeps elsewhere."""
         if proto.HasField("default_value"):
             yield ProtoOption(("default",), parse_default(proto))
@@ -280,7 +280,7 @@ def _by_name(messages: Iterable[DescriptorProto]) -> dict[str, DescriptorProto]:
     return by_name
 
 
-def _first(members: list[Field], place: SourceLocation) -> SourceLocation:
+def _find_first_place(members: list[Field], place: SourceLocation) -> SourceLocation:
     return members[0].place if members else place
 
 

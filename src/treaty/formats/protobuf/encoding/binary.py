@@ -31,10 +31,10 @@ def decode_descriptors(text: str) -> tuple[FileDescriptorProto, ...]:
     try:
         single = get_file_class().FromString(data)
     except DecodeError:
-        return _several(data)
+        return _read_set(data)
     if single.HasField("syntax") or single.message_type or single.enum_type or single.service or single.extension:
         return (single,)
-    return _several(data) or ((single,) if _is_bare(single) else ())
+    return _read_set(data) or ((single,) if _is_bare(single) else ())
 
 
 def _is_bare(proto: FileDescriptorProto) -> bool:
@@ -43,7 +43,7 @@ def _is_bare(proto: FileDescriptorProto) -> bool:
     return any(words) and all(str(one).isprintable() for one in words) and not len(UnknownFieldSet(proto))
 
 
-def _several(data: bytes) -> tuple[FileDescriptorProto, ...]:
+def _read_set(data: bytes) -> tuple[FileDescriptorProto, ...]:
     try:
         files = list(get_set_class().FromString(data).file)
     except DecodeError:

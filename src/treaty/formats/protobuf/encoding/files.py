@@ -277,15 +277,15 @@ class _DescriptorWriter:
     def method(self, proto: MethodDescriptorProto, method: RpcMethod, scope: str) -> None:
         """A method."""
         proto.name = method.name
-        proto.input_type = self.full(method.takes, scope)
-        proto.output_type = self.full(method.returns, scope)
+        proto.input_type = self.full_name(method.takes, scope)
+        proto.output_type = self.full_name(method.returns, scope)
         if method.client_streams:
             proto.client_streaming = True
         if method.server_streams:
             proto.server_streaming = True
         self.options(proto, method.options, "method", f"{scope}.{method.name}")
 
-    def full(self, written: str, scope: str) -> str:
+    def full_name(self, written: str, scope: str) -> str:
         """The full name of a message, as a descriptor has it."""
         symbol = find_symbol(self.schema.visible, scope, written)
         return written if symbol is None else f".{symbol.full}"

@@ -77,9 +77,9 @@ class OptionEncoder:
 
     def field(self, slot: FieldSlot, value: Constant) -> bytes:
         """A field with one value."""
-        return self._framed(slot, *self._value(slot, value))
+        return self._frame_value(slot, *self._value(slot, value))
 
-    def _framed(self, slot: FieldSlot, kind: int, body: bytes) -> bytes:
+    def _frame_value(self, slot: FieldSlot, kind: int, body: bytes) -> bytes:
         return self.message(slot, body) if kind == _START else encode_tagged(slot.field.number, kind, body)
 
     def _value(self, slot: FieldSlot, value: Constant) -> tuple[int, bytes]:
@@ -137,11 +137,11 @@ class OptionEncoder:
     def _member(self, slot: FieldSlot, values: list[Constant]) -> bytes:
         if not slot.repeated:
             out = self.field(slot, values[0])
-            return b"" if self._implicit(slot) and not any(self._value(slot, values[0])[1]) else out
+            return b"" if self._is_implicit(slot) and not any(self._value(slot, values[0])[1]) else out
         kinds = [self._value(slot, one) for one in values]
         if kinds and kinds[0][0] not in (LENGTH, _START) and self._is_packed(slot):
             return encode_tagged(slot.field.number, LENGTH, b"".join(body for _, body in kinds))
-        return b"".join(self._framed(slot, kind, body) for kind, body in kinds)
+        return b"".join(self._frame_value(slot, kind, body) for kind, body in kinds)
 
     def _any(self, address: str, member: Constant) -> bytes:
         prefix = next(one for one in ADDRESSES if address.startswith(one))
@@ -161,7 +161,7 @@ class OptionEncoder:
                 return option.value == IdentifierValue("true")
         return self._features(slot)["repeated_field_encoding"] == "PACKED"
 
-    def _implicit(self, slot: FieldSlot) -> bool:
+    def _is_implicit(self, slot: FieldSlot) -> bool:
         """Whether a field that has its type's zero is left out."""
         scope = slot.full.rpartition(".")[0]
         node = slot.home.symbols[scope].node if scope in slot.home.symbols else None

@@ -104,23 +104,23 @@ class _Linker:
 
     def schema(self, path: str, faults: DiagnosticList, imports: Iterable[ImportStatement]) -> ProtoSchema | None:
         """The linked file under an import path; None, and a fault, where there is none."""
-        schema = self.done.get(path) or self.known(path)
+        schema = self.done.get(path) or self.find_known(path)
         if schema is not None:
             return schema
         if path not in self.texts:
             place = next((one.place for one in imports if one.path == path), NOWHERE)
-            self.unresolved(path, faults, place)
+            self.add_unresolved(path, faults, place)
             return None
         self.link(path)
         return self.done[path]
 
-    def known(self, path: str) -> ProtoSchema | None:
+    def find_known(self, path: str) -> ProtoSchema | None:
         """A known file; Google's own can't be replaced, others yield to a reference."""
         if path in self.texts and not path.startswith("google/protobuf/"):
             return None
         return get_known_schema(path)
 
-    def unresolved(self, path: str, faults: DiagnosticList, place: SourceLocation = NOWHERE) -> None:
+    def add_unresolved(self, path: str, faults: DiagnosticList, place: SourceLocation = NOWHERE) -> None:
         """A fault for an import that leads nowhere."""
         faults.add("IMPORT_UNRESOLVED", path, f"the import {path!r} leads nowhere", place)
 
@@ -137,7 +137,7 @@ class _Linker:
                 for statement in files[path].imports
                 if statement.path in self.texts
                 and statement.path not in self.done
-                and self.known(statement.path) is None
+                and self.find_known(statement.path) is None
             ]
             if not needed:
                 self.done[path] = self.link_reference(files[path], path)
@@ -162,7 +162,7 @@ class _Linker:
         faults = DiagnosticList(EXPECTED)
         linked: dict[str, ProtoSchema] = {}
         for statement in file.imports:
-            schema = self.done.get(statement.path) or self.known(statement.path)
+            schema = self.done.get(statement.path) or self.find_known(statement.path)
             if schema is None:
                 raise _reference_error(
                     "IMPORT_UNRESOLVED", f"the reference {path!r}: the import {statement.path!r} leads nowhere"
@@ -183,13 +183,13 @@ class _Linker:
         names = collect_symbols(file, path, faults)
         schema = _build_schema(file, path, linked, names, own)
         if self.pool or _near_known(file, names):
-            self.unique(schema, faults)
+            self.check_unique(schema, faults)
         if path:
             faults.raise_if_any()
             self.pool.update(names)
         return schema
 
-    def unique(self, schema: ProtoSchema, faults: DiagnosticList) -> None:
+    def check_unique(self, schema: ProtoSchema, faults: DiagnosticList) -> None:
         """Names of this file that another one defines too, wherever the file sees it from."""
         other_symbols = [one.symbols for other, one in schema.files.items() if other in PATHS and other != schema.path]
         for table in (self.pool, *other_symbols):

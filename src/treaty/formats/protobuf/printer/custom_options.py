@@ -31,7 +31,7 @@ class CustomOptions:
         self._interpreted = InterpretedOptions(schema)
         self._known: dict[tuple[str, str], ProtoSymbol | None] = {}
 
-    def normal(self, options: tuple[ProtoOption, ...], kind: str, full: str) -> tuple[ProtoOption, ...]:
+    def normalize(self, options: tuple[ProtoOption, ...], kind: str, full: str) -> tuple[ProtoOption, ...]:
         """Options of the definition `full`, which is of this kind (``file``, ``field`` and so on), in normal form.
 
         Their values are those that a descriptor has of them, so a text and its descriptor have one normal form.
@@ -39,31 +39,31 @@ class CustomOptions:
         scope = get_scope(self._schema, full)
         options = self._interpreted.interpret(options, kind, full)
         by_name: dict[str, list[ProtoOption]] = {}
-        for option in sorted((self._whole(one, scope) for one in options), key=get_sort_name):
+        for option in sorted((self._complete_option(one, scope) for one in options), key=get_sort_name):
             by_name.setdefault(get_sort_name(option), []).append(option)
         return tuple(
             ProtoOption(option.name, self._constant(option.value, scope))
             for same in by_name.values()
-            for option in self._one(same)
+            for option in self._unite_parts(same)
         )
 
-    def _one(self, same: list[ProtoOption]) -> list[ProtoOption]:
+    def _unite_parts(self, same: list[ProtoOption]) -> list[ProtoOption]:
         """Options of one name: parts of one message become one option."""
         pieces = [one.value for one in same if isinstance(one.value, AggregateValue)]
-        if len(same) == 1 or len(pieces) < len(same) or self._repeated(same[0].name[0]):
+        if len(same) == 1 or len(pieces) < len(same) or self._is_repeated(same[0].name[0]):
             return same
         return [ProtoOption(same[0].name, _merge_messages(pieces))]
 
-    def _whole(self, option: ProtoOption, scope: str) -> ProtoOption:
+    def _complete_option(self, option: ProtoOption, scope: str) -> ProtoOption:
         """An option under its full name; one about a part of a message becomes a message with that part."""
         first = option.name[0]
         if not first.startswith("(") or len(option.name) > PARTS:
             return option
         value = option.value
         for part in reversed(option.name[1:]):
-            inner = f"[{self._full(part[1:-1], scope)}]" if part.startswith("(") else part
+            inner = f"[{self._full_name(part[1:-1], scope)}]" if part.startswith("(") else part
             value = AggregateValue(((inner, value),))
-        return ProtoOption((f"({self._full(first[1:-1], scope)})",), value)
+        return ProtoOption((f"({self._full_name(first[1:-1], scope)})",), value)
 
     def _extension(self, written: str, scope: str) -> ProtoSymbol | None:
         key = (scope, written)
@@ -74,11 +74,11 @@ class CustomOptions:
             self._known[key] = extension if extension is not None and extension.kind == "extension" else None
         return self._known[key]
 
-    def _full(self, written: str, scope: str) -> str:
+    def _full_name(self, written: str, scope: str) -> str:
         extension = self._extension(written, scope)
         return extension.full if extension is not None else written
 
-    def _repeated(self, full: str) -> bool:
+    def _is_repeated(self, full: str) -> bool:
         extension = self._extension(f".{full[1:-1]}", "")
         return extension is None or not isinstance(extension.node, Field) or extension.node.label == "repeated"
 
@@ -105,7 +105,7 @@ class CustomOptions:
         return AggregateValue(tuple(sorted(members.items(), key=lambda member: member[0])))
 
     def _member(self, key: str, scope: str) -> str:
-        return f"[{self._full(key[1:-1], scope)}]" if key.startswith("[") and "/" not in key else key
+        return f"[{self._full_name(key[1:-1], scope)}]" if key.startswith("[") and "/" not in key else key
 
 
 def get_sort_name(option: ProtoOption) -> str:

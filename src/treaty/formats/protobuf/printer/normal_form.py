@@ -59,7 +59,7 @@ class _Normal:
         )
 
     def _options(self, options: tuple[ProtoOption, ...], kind: str, full: str) -> tuple[ProtoOption, ...]:
-        return self._customs.normal(options, kind, full) if options else options
+        return self._customs.normalize(options, kind, full) if options else options
 
     def _type(self, written: str, scope: str) -> str:
         if written in SCALARS:
@@ -72,7 +72,7 @@ class _Normal:
         return replace(
             message,
             fields=self._fields(message.fields, inner),
-            oneofs=tuple(sorted((self._oneof(one, inner) for one in message.oneofs), key=_first)),
+            oneofs=tuple(sorted((self._oneof(one, inner) for one in message.oneofs), key=_lowest_number)),
             messages=tuple(self._message(one, inner) for one in message.messages),
             enums=tuple(self._enum(one, inner) for one in message.enums),
             extends=self._extends(message.extends, inner),
@@ -157,7 +157,7 @@ def _join(scope: str, name: str) -> str:
     return f"{scope}.{name}" if scope else name
 
 
-def _first(oneof: OneOf) -> int:
+def _lowest_number(oneof: OneOf) -> int:
     return min((one.number for one in oneof.fields), default=0)
 
 

@@ -67,12 +67,12 @@ def _path(path: str) -> str:
 
 def _types(out: list[str], messages: Iterable[Message], enums: Iterable[Enum], pad: str, edition: str) -> None:
     for message in messages:
-        _message(out, message, f"{pad}{_visible(message.visibility)}message {message.name}", pad, edition)
+        _message(out, message, f"{pad}{_print_visibility(message.visibility)}message {message.name}", pad, edition)
     for enum in enums:
         _enum(out, enum, pad, edition)
 
 
-def _visible(visibility: str) -> str:
+def _print_visibility(visibility: str) -> str:
     return f"{visibility} " if visibility else ""
 
 
@@ -94,7 +94,7 @@ def _message(out: list[str], message: Message, head: str, pad: str, edition: str
     inner = f"{pad}  "
     if message.reserved:
         out.append(pad)
-        top = _top(message)
+        top = _max_number(message)
         out += (_print_reserved(one, inner, top, edition) for one in message.reserved)
     if message.options:
         out.append(pad)
@@ -113,7 +113,7 @@ def _message(out: list[str], message: Message, head: str, pad: str, edition: str
             _group(out, group, inner, edition)
     if message.extensions:
         out.append(pad)
-        top = _top(message)
+        top = _max_number(message)
         out += (_extensions(one, inner, top) for one in message.extensions)
     if message.extends:
         out.append(pad)
@@ -125,7 +125,7 @@ def _message(out: list[str], message: Message, head: str, pad: str, edition: str
     _close(out, begin, pad)
 
 
-def _top(message: Message) -> int:
+def _max_number(message: Message) -> int:
     sets = any(
         option.name == ("message_set_wire_format",) and option.value == IdentifierValue("true")
         for option in message.options
@@ -205,7 +205,7 @@ def _extensions(extensions: ExtensionsStatement, pad: str, top: int) -> str:
 def _enum(out: list[str], enum: Enum, pad: str, edition: str) -> None:
     begin = len(out)
     inner = f"{pad}  "
-    out.append(f"{pad}{_visible(enum.visibility)}enum {enum.name} {{")
+    out.append(f"{pad}{_print_visibility(enum.visibility)}enum {enum.name} {{")
     if enum.reserved or enum.options or enum.values:
         out.append(pad)
     out += (_print_reserved(one, inner, MAX_OF_ENUM, edition) for one in enum.reserved)

@@ -130,7 +130,7 @@ class TokenCursor:
         place = self.place(self.at if at is None else at)
         return InvalidSchemaError((Diagnostic(rule, "", message, expected, place.line, place.column),))
 
-    def unexpected(self, expected: str) -> InvalidSchemaError:
+    def unexpected_token(self, expected: str) -> InvalidSchemaError:
         """A refusal of the present token."""
         word = self.tokens[self.at]
         if not word:
@@ -151,21 +151,21 @@ class TokenCursor:
     def expect(self, word: str) -> None:
         """Step over a token that has to be this one."""
         if self.tokens[self.at] != word:
-            raise self.unexpected(f'"{word}"')
+            raise self.unexpected_token(f'"{word}"')
         self.at += 1
 
     def name(self, what: str) -> str:
         """Step over an identifier."""
         word = self.tokens[self.at]
         if word[:1] not in LETTERS:
-            raise self.unexpected(what)
+            raise self.unexpected_token(what)
         if len(word) > FULL_NAME:
             message = f"a name of {len(word)} characters, more than the limit FULL_NAME of {FULL_NAME}"
             raise self.fault("NAME_TOO_LONG", message, f"at most {FULL_NAME} characters")
         self.at += 1
         return word
 
-    def dotted(self, what: str) -> str:
+    def dotted_name(self, what: str) -> str:
         """Step over a name of several parts, with or without a leading point."""
         begin = self.at
         lead = "." if self.accept(".") else ""
@@ -185,20 +185,20 @@ class TokenCursor:
         """Step over a whole number from 0 to `top`."""
         word = self.tokens[self.at]
         if not "0" <= word[:1] <= "9":
-            raise self.unexpected(what)
+            raise self.unexpected_token(what)
         try:
             value = parse_integer(word)
         except InvalidLiteralError as error:
             raise self.fault("NUMBER_INVALID", str(error), error.expected) from None
         if value is None:
-            raise self.unexpected(what)
+            raise self.unexpected_token(what)
         if value > top:
             excerpt = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
             raise self.fault("NUMBER_OUT_OF_RANGE", f"{excerpt} is too large", f"at most {top}")
         self.at += 1
         return value
 
-    def signed(self, what: str) -> int:
+    def signed_number(self, what: str) -> int:
         """Step over a whole number of 32 bits that may be negative."""
         if self.accept("-"):
             return -self.number(what, INT32 + 1)
@@ -214,7 +214,7 @@ class TokenCursor:
                 raise self.fault("STRING_INVALID", str(error), error.expected) from None
             self.at += 1
         if not parts:
-            raise self.unexpected(what)
+            raise self.unexpected_token(what)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def descend(self, limit: int) -> None:

@@ -33,7 +33,7 @@ def _value(cursor: TokenCursor) -> EnumValue:
     begin = cursor.at
     name = cursor.name("the name of a value")
     cursor.expect("=")
-    number = cursor.signed("a number")
+    number = cursor.signed_number("a number")
     option_list = options.read_brackets(cursor) if cursor.tokens[cursor.at] == "[" else ()
     cursor.expect(";")
     return EnumValue(name, number, option_list, cursor.doc(begin), cursor.place(begin))

@@ -49,7 +49,7 @@ def parse_file(text: str) -> ProtoFile:
     while word := cursor.tokens[cursor.at]:
         statement = _STATEMENTS.get(word)
         if statement is None:
-            raise cursor.unexpected("message, enum, service, extend, import, package or option")
+            raise cursor.unexpected_token("message, enum, service, extend, import, package or option")
         cursor.at += 1
         statement(cursor, body)
         names += 1
@@ -124,7 +124,7 @@ def _import(cursor: TokenCursor, body: _Body) -> None:
         late = cursor.editions and cursor.dialect >= "2024"
         if (kind == "option") != late and kind != "public":
             other = "import option" if late else "import, import public or import weak"
-            raise cursor.unexpected(f"{other} in {cursor.dialect}")
+            raise cursor.unexpected_token(f"{other} in {cursor.dialect}")
         cursor.at += 1
     at = cursor.at
     try:
@@ -140,8 +140,8 @@ def _package(cursor: TokenCursor, body: _Body) -> None:
         raise cursor.fault("PACKAGE_TWICE", "a second package", "one package statement", cursor.at - 1)
     begin = cursor.at
     if cursor.tokens[begin] == ".":
-        raise cursor.unexpected("the name of a package")
-    package = cursor.dotted("the name of a package")
+        raise cursor.unexpected_token("the name of a package")
+    package = cursor.dotted_name("the name of a package")
     cursor.expect(";")
     if len(package) > PACKAGE or package.count(".") > PACKAGE_POINTS:
         message = f"a package of {len(package)} characters and {package.count('.')} points"
@@ -149,10 +149,10 @@ def _package(cursor: TokenCursor, body: _Body) -> None:
     body.package = package
 
 
-def _visible(cursor: TokenCursor, body: _Body) -> None:
+def _add_visible(cursor: TokenCursor, body: _Body) -> None:
     if not (cursor.editions and cursor.dialect >= "2024"):
         cursor.at -= 1
-        raise cursor.unexpected("a definition: export and local come with edition 2024")
+        raise cursor.unexpected_token("a definition: export and local come with edition 2024")
     add_visible(cursor, body)
 
 
@@ -165,6 +165,6 @@ _STATEMENTS: Mapping[str, Callable[[TokenCursor, _Body], None]] = {
     "service": _add_service,
     "import": _import,
     "package": _package,
-    "export": _visible,
-    "local": _visible,
+    "export": _add_visible,
+    "local": _add_visible,
 }

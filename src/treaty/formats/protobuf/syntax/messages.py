@@ -66,7 +66,7 @@ def _message(cursor: TokenCursor, name: str, visibility: str, doc: str, place: S
             cursor.at += 1
             add_visible(cursor, body)
         elif not word:
-            raise cursor.unexpected('"}" at the end of the message')
+            raise cursor.unexpected_token('"}" at the end of the message')
         else:
             body.fields.append(read_field(cursor))
         if len(body.fields) > SCHEMA_MEMBERS or len(body.messages) > SCHEMA_MEMBERS:
@@ -74,7 +74,7 @@ def _message(cursor: TokenCursor, name: str, visibility: str, doc: str, place: S
             raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_MEMBERS} in one message")
     cursor.at += 1
     cursor.ascend()
-    top = _top(body.options)
+    top = _max_number(body.options)
     return Message(
         name,
         tuple(body.fields),
@@ -91,7 +91,7 @@ def _message(cursor: TokenCursor, name: str, visibility: str, doc: str, place: S
     )
 
 
-def _top(option_list: list[ProtoOption]) -> int:
+def _max_number(option_list: list[ProtoOption]) -> int:
     """The number that ``max`` means: message sets have room for more."""
     for option in option_list:
         if option.name == ("message_set_wire_format",) and option.value == IdentifierValue("true"):
@@ -121,7 +121,7 @@ def add_visible(cursor: TokenCursor, body: DefinitionScope) -> None:
     elif cursor.accept("enum"):
         body.enums.append(read_enum(cursor, begin, visibility))
     else:
-        raise cursor.unexpected("message or enum")
+        raise cursor.unexpected_token("message or enum")
 
 
 def _add_message(cursor: TokenCursor, body: DefinitionScope) -> None:
@@ -140,12 +140,12 @@ def _add_option(cursor: TokenCursor, body: DefinitionScope) -> None:
     body.options.append(options.read_statement(cursor))
 
 
-def _nothing(cursor: TokenCursor, body: DefinitionScope) -> None:
+def _skip_empty(cursor: TokenCursor, body: DefinitionScope) -> None:
     """An empty statement."""
 
 
 COMMON: Mapping[str, Callable[[TokenCursor, DefinitionScope], None]] = {
-    ";": _nothing,
+    ";": _skip_empty,
     "message": _add_message,
     "enum": _add_enum,
     "extend": _add_extend,
@@ -181,7 +181,7 @@ def read_field(cursor: TokenCursor, *, alone: bool = True) -> Field:
     if label not in _LABELS:
         label = ""
     elif not alone:
-        raise cursor.unexpected("a type: fields of a oneof have no label")
+        raise cursor.unexpected_token("a type: fields of a oneof have no label")
     elif cursor.editions and label != "repeated":
         feature = "features.field_presence = LEGACY_REQUIRED" if label == "required" else "features.field_presence"
         raise cursor.fault("LABEL_OF_OTHER_SYNTAX", f"the label {label!r}", f"no label, or the feature {feature}")
@@ -198,7 +198,7 @@ def read_field(cursor: TokenCursor, *, alone: bool = True) -> Field:
         )
     if cursor.tokens[cursor.at] == "group":
         return _group(cursor, label, begin)
-    type_ = cursor.dotted("a type")
+    type_ = cursor.dotted_name("a type")
     name = cursor.name("the name of a field")
     number, option_list = _read_number(cursor)
     cursor.expect(";")
@@ -213,11 +213,11 @@ def _read_number(cursor: TokenCursor) -> tuple[int, tuple[ProtoOption, ...]]:
 
 def _map(cursor: TokenCursor, begin: int) -> Field:
     cursor.at += 2
-    key = cursor.dotted("the type of the keys")
+    key = cursor.dotted_name("the type of the keys")
     cursor.expect(",")
-    value = cursor.dotted("the type of the values")
+    value = cursor.dotted_name("the type of the values")
     if "group" in (key, value):
-        raise cursor.unexpected("types other than groups")
+        raise cursor.unexpected_token("types other than groups")
     cursor.expect(">")
     name = cursor.name("the name of a field")
     number, option_list = _read_number(cursor)
@@ -262,8 +262,8 @@ def read_extend(cursor: TokenCursor, begin: int) -> ExtendStatement:
     """``extend name { ... }``, with the cursor after the first word."""
     place = cursor.place(begin)
     if cursor.tokens[cursor.at] in SCALARS or cursor.tokens[cursor.at][:1] not in LETTERS | {"."}:
-        raise cursor.unexpected("the name of a message")
-    extendee = cursor.dotted("the name of a message")
+        raise cursor.unexpected_token("the name of a message")
+    extendee = cursor.dotted_name("the name of a message")
     cursor.expect("{")
     fields = [_extension(cursor)]
     while not cursor.accept("}"):

@@ -53,7 +53,7 @@ def read_assignment(cursor: TokenCursor) -> ProtoOption:
 
 def _part(cursor: TokenCursor) -> str:
     if cursor.accept("("):
-        name = cursor.dotted("the name of an extension")
+        name = cursor.dotted_name("the name of an extension")
         cursor.expect(")")
         return f"({name})"
     return cursor.name("the name of an option")
@@ -77,13 +77,13 @@ def _scalar(cursor: TokenCursor, expected: str, *, inside: bool = False) -> Cons
             cursor.at += 1
             return IdentifierValue(word)
         if (word.lower() not in INFINITE) if inside else (word not in WORDS):
-            raise cursor.unexpected("a number after the minus sign")
+            raise cursor.unexpected_token("a number after the minus sign")
         cursor.at += 1
         return -float(word)
     if first in QUOTES and not negative:
         return cursor.string(expected)
     if not first or first not in "0123456789." or word == ".":
-        raise cursor.unexpected("a number after the minus sign" if negative else expected)
+        raise cursor.unexpected_token("a number after the minus sign" if negative else expected)
     number = _number(cursor, word, INT64 if negative else UINT64)
     if isinstance(number, float):
         return -number if negative else number
@@ -124,7 +124,7 @@ def _aggregate(cursor: TokenCursor, closing: str) -> AggregateValue:
         elif colon:
             member = _scalar(cursor, "a value", inside=True)
         else:
-            raise cursor.unexpected('":" and a value, or a message in braces')
+            raise cursor.unexpected_token('":" and a value, or a message in braces')
         members.append((name, member))
         cursor.members += len(member) if isinstance(member, tuple) else 1
         if cursor.members > SCHEMA_MEMBERS:
@@ -149,7 +149,7 @@ def _read_list(cursor: TokenCursor, *, scalars: bool) -> Constant:
         elif scalars:
             items.append(_scalar(cursor, "a value", inside=True))
         else:
-            raise cursor.unexpected("a message in braces")
+            raise cursor.unexpected_token("a message in braces")
         if cursor.accept("]"):
             return tuple(items)
         cursor.expect(",")
@@ -167,9 +167,9 @@ def _member(cursor: TokenCursor) -> str:
         parts.append(word)
         cursor.at += 1
     if not parts or parts[0] == ".":
-        raise cursor.unexpected("the full name of an extension, without a leading point")
+        raise cursor.unexpected_token("the full name of an extension, without a leading point")
     return f"[{''.join(parts)}]"
 
 
 def _unclosed_error(cursor: TokenCursor) -> InvalidSchemaError:
-    return cursor.unexpected('the full name of an extension, and "]"')
+    return cursor.unexpected_token('the full name of an extension, and "]"')

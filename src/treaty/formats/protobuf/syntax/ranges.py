@@ -24,13 +24,13 @@ def read_reserved(cursor: TokenCursor, place: SourceLocation, *, signed: bool = 
     word = cursor.tokens[cursor.at]
     if word[:1] in QUOTES:
         if cursor.editions:
-            raise cursor.unexpected("names without quotes, as editions have them")
+            raise cursor.unexpected_token("names without quotes, as editions have them")
         names = [_text(cursor)]
         while cursor.accept(","):
             names.append(_text(cursor))
     elif word[:1] in LETTERS:
         if not cursor.editions:
-            raise cursor.unexpected("names in quotes, or numbers")
+            raise cursor.unexpected_token("names in quotes, or numbers")
         names = [cursor.name("a name")]
         while cursor.accept(","):
             names.append(cursor.name("a name"))
@@ -52,7 +52,7 @@ def _text(cursor: TokenCursor) -> str:
 
 
 def _ranges(cursor: TokenCursor, what: str, *, signed: bool = False) -> tuple[NumberRange, ...]:
-    number = cursor.signed if signed else cursor.number
+    number = cursor.signed_number if signed else cursor.number
     spans: list[NumberRange] = []
     while True:
         start = number(what)

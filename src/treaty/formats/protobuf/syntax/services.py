@@ -46,7 +46,7 @@ def _side(cursor: TokenCursor) -> tuple[str, bool]:
     cursor.expect("(")
     streams = cursor.accept("stream")
     if cursor.tokens[cursor.at] in SCALARS:
-        raise cursor.unexpected("the name of a message")
-    name = cursor.dotted("the name of a message")
+        raise cursor.unexpected_token("the name of a message")
+    name = cursor.dotted_name("the name of a message")
     cursor.expect(")")
     return name, streams

@@ -97,10 +97,10 @@ class _FileValidator:
             self.options(message.options, "message", full)
             self.kind_of_message(message, full)
         self.style("message", message.name, full, features, message.place)
-        self.strict(message, full, features)
+        self.check_visibility(message, full, features)
         messages.check_numbers(message, full, faults)
         names.check_json_names(message, full, features, faults)
-        self.left(message, full)
+        self.check_extension_ranges(message, full)
         for field in message.fields:
             self.field(field, full, features)
         for oneof in message.oneofs:
@@ -130,7 +130,9 @@ class _FileValidator:
             elif message.all_fields:
                 self.faults.add("MESSAGE_SET", full, "a message set with fields", message.place)
 
-    def strict(self, definition: Message | Enum, full: str, features: Features, owner: Message | None = None) -> None:
+    def check_visibility(
+        self, definition: Message | Enum, full: str, features: Features, owner: Message | None = None
+    ) -> None:
         """What a strict visibility does not let inner definitions say."""
         if definition.visibility != "export" or features["default_symbol_visibility"] != "STRICT":
             return
@@ -142,7 +144,7 @@ class _FileValidator:
         message = f"{definition.name!r} is exported from inside another message"
         self.faults.add("VISIBILITY_NOT_ALLOWED", full, message, definition.place)
 
-    def left(self, message: Message, full: str) -> None:
+    def check_extension_ranges(self, message: Message, full: str) -> None:
         """Numbers left to extensions."""
         if not message.extensions:
             return
@@ -187,11 +189,11 @@ class _FileValidator:
             if extended is not None:
                 context = FieldContext(full, held, features, extended)
                 extensions.check_extension(field, context, self.schema, self.ranges, self.faults)
-                self.unique(field, full, extended)
+                self.check_unique(field, full, extended)
                 self.check_field(field, context)
             self.group(field, scope, features)
 
-    def unique(self, field: Field, full: str, extended: ProtoSymbol) -> None:
+    def check_unique(self, field: Field, full: str, extended: ProtoSymbol) -> None:
         """No two extensions of a file under one number."""
         other = self.numbers.setdefault((extended.full, field.number), full)
         if other != full:
@@ -204,7 +206,7 @@ class _FileValidator:
         if enum.options:
             self.options(enum.options, "enum", full)
         self.style("enum", enum.name, full, features, enum.place)
-        self.strict(enum, full, features, owner)
+        self.check_visibility(enum, full, features, owner)
         scope = full.rpartition(".")[0]
         messages.check_enum(enum, full, features, self.faults, proto2=self.dialect == "proto2")
         for value in enum.values:

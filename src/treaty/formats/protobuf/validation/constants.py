@@ -117,9 +117,9 @@ class ConstantValidator:
             if kind == "string" and not _is_utf8(value) and _validates_utf8(slot):
                 raise InvalidConstantError(f"bytes that are no UTF-8 for {slot.full}", "UTF-8, or a field of bytes")
         else:
-            self._named(slot, value, inside=inside)
+            self._check_named(slot, value, inside=inside)
 
-    def _named(self, slot: FieldSlot, value: Constant, *, inside: bool) -> None:
+    def _check_named(self, slot: FieldSlot, value: Constant, *, inside: bool) -> None:
         target = slot.type
         if target is None:
             raise InvalidConstantError(f"{slot.full} has no type", "an option whose type is defined")

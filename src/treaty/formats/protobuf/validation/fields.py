@@ -191,7 +191,7 @@ class FieldValidator:
         elif self.is_implicit(field, context):
             self.add("DEFAULT_NOT_ALLOWED", field, full, "a default of a field without presence")
         elif field.type in SCALARS:
-            expected = _unfit(field.type, value)
+            expected = _find_expected(field.type, value)
             if expected:
                 self.add("DEFAULT_INVALID", field, full, f"the default is {describe_constant(value)}", expected)
         elif context.type is not None and not self.has_value(context.type, value):
@@ -244,7 +244,7 @@ def _is_text(value: bytes) -> bool:
     return True
 
 
-def _unfit(kind: str, value: Constant) -> str:
+def _find_expected(kind: str, value: Constant) -> str:
     """What a default of a scalar type should have been; empty where it is right."""
     bounds = LIMITS.get(kind)
     if bounds is not None:

@@ -49,7 +49,7 @@ def _check_reserved(message: Message, full: str, faults: DiagnosticList) -> None
             faults.add("RANGE_ILLEGAL", full, f"the range {start} to {end}", place)
     check_overlaps(reserved, full, faults)
     check_overlaps(extensions, full, faults)
-    _between(extensions, reserved, full, faults)
+    _check_reserved_overlaps(extensions, reserved, full, faults)
     names = _names(message.reserved, full, faults)
     reserved_spans, left = sorted(reserved), sorted(extensions)
     for field in message.all_fields:
@@ -84,7 +84,7 @@ def check_overlaps(spans: list[_Span], full: str, faults: DiagnosticList) -> Non
             last = span
 
 
-def _between(extensions: list[_Span], reserved: list[_Span], full: str, faults: DiagnosticList) -> None:
+def _check_reserved_overlaps(extensions: list[_Span], reserved: list[_Span], full: str, faults: DiagnosticList) -> None:
     """Ranges for extensions that share a number with reserved ones."""
     kinds = sorted([(*one, False) for one in extensions] + [(*one, True) for one in reserved])
     tops = {False: 0, True: 0}

@@ -135,7 +135,7 @@ class GroupElection:
     def _run(self) -> None:
         try:
             self._consumer.subscribe(
-                [self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked
+                [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
             )
             while not self._closed:
                 message = self._consumer.poll(POLL_SECONDS)
@@ -146,17 +146,17 @@ class GroupElection:
             LOGGER.error("cannot join the election group %s: %s", self._group.name, error)
         self._consumer.close()
 
-    def _assigned(self, consumer: Any, partitions: list[Any]) -> None:
+    def _on_assign(self, consumer: Any, partitions: list[Any]) -> None:
         if partitions:
             consumer.incremental_assign(partitions)
             consumer.pause(partitions)
-            self._changed(is_owner=True)
+            self._note_change(is_owner=True)
 
-    def _revoked(self, consumer: Any, partitions: list[Any]) -> None:
+    def _on_revoke(self, consumer: Any, partitions: list[Any]) -> None:
         if partitions:
-            self._changed(is_owner=False)
+            self._note_change(is_owner=False)
 
-    def _changed(self, *, is_owner: bool) -> None:
+    def _note_change(self, *, is_owner: bool) -> None:
         """Called in the thread. What is known of others is old news now."""
         self._is_owner = is_owner
         self._generation += 1

@@ -63,12 +63,12 @@ class RecordSender:
         outcome: asyncio.Future[int | None] = self._loop.create_future()
         producer = self._producer
 
-        def done(error: Any, message: Any) -> None:
+        def on_delivery(error: Any, message: Any) -> None:
             offset = message.offset() if error is None else None
             self._deliver(outcome, producer, error, offset)
 
         try:
-            producer.produce(self._topic, value, key, partition=0, headers=list(headers), on_delivery=done)
+            producer.produce(self._topic, value, key, partition=0, headers=list(headers), on_delivery=on_delivery)
         except BufferError as full:
             raise LogUnavailableError(f"{self._where}: too many records wait to be sent; try again") from full
         except KafkaException as error:

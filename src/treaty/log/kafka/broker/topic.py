@@ -115,11 +115,11 @@ class LogTopic:
         except KafkaException as error:
             if error.args[0].name() in GONE:
                 return None
-            raise self._unavailable(error) from error
+            raise self._make_unavailable_error(error) from error
         copies = min((len(part.replicas) for part in description.partitions), default=0)
         return TopicDescription(str(description.topic_id or ""), len(description.partitions), copies)
 
-    def _unavailable(self, error: KafkaException) -> LogUnavailableError:
+    def _make_unavailable_error(self, error: KafkaException) -> LogUnavailableError:
         self.admin.poll(0)  # the library tells from here only what it has heard
         return make_unavailable_error(error.args[0], self._where, self._heard)
 
@@ -210,7 +210,7 @@ class LogTopic:
         try:
             entries = await asyncio.wrap_future(answer)
         except KafkaException as error:
-            raise self._unavailable(error) from error
+            raise self._make_unavailable_error(error) from error
         return {name: str(entry.value) for name, entry in entries.items() if entry.value is not None}
 
     async def close(self) -> None:

@@ -108,7 +108,7 @@ class KafkaTransactionalProducer:
         producer = self._producer
         landed: list[int | None] = []
 
-        def first(error: Any, message: Any) -> None:
+        def on_first_delivery(error: Any, message: Any) -> None:
             if error is None:
                 offset = message.offset()
                 landed.append(None if offset is None or offset < 0 else offset)
@@ -116,7 +116,7 @@ class KafkaTransactionalProducer:
         try:
             producer.begin_transaction()
             for number, (key, value) in enumerate(records):
-                self._produce(key, value, None if number else first)
+                self._produce(key, value, None if number else on_first_delivery)
             left = producer.flush(TRANSACTION_SECONDS)
         except KafkaException as error:
             self._give_up(error.args[0])

@@ -269,7 +269,7 @@ class MultiWriterLog:
             return False
         tail = self._tailer
 
-        async def arrived(snapshot_digest: bytes, payloads: Mapping[int, int]) -> None:
+        async def check_arrival(snapshot_digest: bytes, payloads: Mapping[int, int]) -> None:
             await self._catch_up()
             if tail.state.pending_snapshots.get(snapshot_digest) != payloads:
                 raise LogUnavailableError("the chunks of a snapshot did not all arrive as they were sent")
@@ -280,7 +280,7 @@ class MultiWriterLog:
             chosen,
             append=self.append,
             tip=self.tip,
-            arrived=arrived,
+            arrived=check_arrival,
             knows=self._knows,
             attempt=self._attempt,
             work=self._run_work,

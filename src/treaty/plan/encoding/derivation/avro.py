@@ -83,12 +83,12 @@ class _AvroSchemaBuilder:
                 if field.default is not ABSENT:
                     fields.append(field)
                 continue
-            fields.append(self._grown(by_name.pop(source), field, full, f"{path}/{field.name}"))
-        fields += [self._new(one, full, f"{path}/{one.name}") for one in by_name.values()]
+            fields.append(self._grow_field(by_name.pop(source), field, full, f"{path}/{field.name}"))
+        fields += [self._make_field(one, full, f"{path}/{one.name}") for one in by_name.values()]
         self.names[full] = replace(old, fields=tuple(fields)) if old else AvroRecord(full, tuple(fields))
         return AvroReference(full)
 
-    def _grown(self, column: Column, field: Field, full: str, path: str) -> Field:
+    def _grow_field(self, column: Column, field: Field, full: str, path: str) -> Field:
         """A field of the latest version: as it is where it holds the column, else of the column's type."""
         if self._find_target is not None and is_held(self._find_target, field.type, replace(column, nullable=False)):
             return field
@@ -100,7 +100,7 @@ class _AvroSchemaBuilder:
             return replace(field, type=kind)
         return replace(field, type=AvroUnion((NULL, kind)), default=None if field.default is None else ABSENT)
 
-    def _new(self, column: Column, full: str, path: str) -> Field:
+    def _make_field(self, column: Column, full: str, path: str) -> Field:
         if not is_name(column.name):
             raise PlanError(f"{path} is no name in Avro: letters, digits and underscores are; rename the column")
         kind = self._type(column.type, f"{full}_{column.name}", None, path)
@@ -114,7 +114,7 @@ class _AvroSchemaBuilder:
         match have:
             case Struct():
                 record = was if isinstance(was, AvroRecord) else None
-                return self.record(have, record.full if record else self._free(full), record, path)
+                return self.record(have, record.full if record else self._find_free_name(full), record, path)
             case List(element, nullable):
                 item = was.items if isinstance(was, AvroArray) else None
                 return AvroArray(self._part(element, full, item, path, nullable=nullable))
@@ -130,7 +130,7 @@ class _AvroSchemaBuilder:
         free = nullable or len(solid) < len(branches)
         return AvroUnion((NULL, kind)) if free and kind != NULL else kind
 
-    def _free(self, full: str) -> str:
+    def _find_free_name(self, full: str) -> str:
         """A name that no other type has, in the namespace of the root."""
         name = full_name(full.rpartition(".")[2], self._space)
         while name in self.names:

@@ -44,7 +44,7 @@ def text(columns: Sequence[Column], name: str, options: DeriveOptions, latest: R
     find_target, root = make_targets(latest.schema)
     if not isinstance(old, dict) or not isinstance(find_target(root), RecordTarget):
         raise PlanError("the latest version is not about objects, and a frame's rows are objects")
-    schema = maker.grown(have, old, find_target, root, "")
+    schema = maker.grow_object(have, old, find_target, root, "")
     return json.dumps({**schema, "title": options.name} if options.name else schema, ensure_ascii=False)
 
 
@@ -66,7 +66,7 @@ class _JsonSchemaBuilder:
             schema["required"] = required
         return schema if self._wish.open_content else {**schema, "additionalProperties": False}
 
-    def grown(
+    def grow_object(
         self, have: Struct, old: dict[str, Any], find_target: FindTarget, handle: Handle, path: str
     ) -> dict[str, Any]:
         """The schema of an object of the latest version: its properties that hold or need no column, and the columns."""
@@ -81,7 +81,7 @@ class _JsonSchemaBuilder:
             if name in members and is_held(find_target, members[name], column):
                 continue
             if isinstance(inner, dict) and "properties" in inner and isinstance(column.type, Struct):
-                properties[name] = self.grown(column.type, inner, find_target, members[name], at)
+                properties[name] = self.grow_object(column.type, inner, find_target, members[name], at)
                 continue
             properties[name] = self._property(column, at)
             if name not in members and not column.nullable:

@@ -120,7 +120,7 @@ class _ProtoFileBuilder:
     def _add(self, proto: DescriptorProto, column: Column, full: str, path: str) -> None:
         if not NAME.fullmatch(column.name):
             raise PlanError(f"{path} is no name in Protobuf: letters, digits and underscores are; rename the column")
-        field = proto.field.add(name=column.name, number=_free(proto), label=Field.LABEL_OPTIONAL)
+        field = proto.field.add(name=column.name, number=_find_free_number(proto), label=Field.LABEL_OPTIONAL)
         kind = column.type
         if isinstance(kind, List | Map):
             field.label = Field.LABEL_REPEATED
@@ -133,7 +133,7 @@ class _ProtoFileBuilder:
         if self._wraps and column.nullable and isinstance(kind, Scalar) and kind.name in WRAPPERS:
             self._refer(field, f"google.protobuf.{WRAPPERS[kind.name]}", WRAPPERS_FILE)
             return
-        self._typed(proto, field, part, (full, path, field.name))
+        self._set_type(proto, field, part, (full, path, field.name))
         scalar = field.type != Field.TYPE_MESSAGE and field.label != Field.LABEL_REPEATED
         if column.nullable and scalar and self._file.syntax == "proto3":
             field.proto3_optional = True
@@ -151,12 +151,12 @@ class _ProtoFileBuilder:
         key = entry.field.add(name="key", number=1, label=Field.LABEL_OPTIONAL, type=TYPES[kind.key.name])
         value = entry.field.add(name="value", number=2, label=Field.LABEL_OPTIONAL)
         del key
-        self._typed(proto, value, kind.value, (full, path, field.name))
+        self._set_type(proto, value, kind.value, (full, path, field.name))
         field.options.MergeFrom(value.options)  # what is said about the values stands at the map
         value.ClearField("options")
         field.type, field.type_name = Field.TYPE_MESSAGE, f"{full}.{name}"
 
-    def _typed(
+    def _set_type(
         self, proto: DescriptorProto, field: FieldDescriptorProto, kind: ColumnType, spot: tuple[str, str, str]
     ) -> None:
         """Say the type of a field; `spot` is the message's full name, the path of the column, and what a new message is named after."""
@@ -198,7 +198,7 @@ class _ProtoFileBuilder:
             self._file.dependency.append(path)
 
 
-def _free(proto: DescriptorProto) -> int:
+def _find_free_number(proto: DescriptorProto) -> int:
     """A number above all that are or were used."""
     numbers = [one.number for one in proto.field] + [one.end - 1 for one in proto.reserved_range]
     numbers += [one.end - 1 for one in proto.extension_range if one.end < RESERVED.start]

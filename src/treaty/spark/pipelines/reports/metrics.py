@@ -62,14 +62,14 @@ class PipelineMetrics(Collector):
         spent.add_metric([self.name], seconds)
         yield spent
         if last:
-            yield from self._last(last, labels)
+            yield from self._collect_last(last, labels)
         lag = self.lag()
         if lag is not None:
             left = GaugeMetricFamily("treaty_pipeline_lag_records", "Records that were not read yet.", labels=labels)
             left.add_metric([self.name], lag)
             yield left
 
-    def _last(self, last: BatchReport, labels: list[str]) -> Iterator[Metric]:
+    def _collect_last(self, last: BatchReport, labels: list[str]) -> Iterator[Metric]:
         pairs = (
             ("batch", "The number of the last batch.", last.batch),
             ("last_batch_seconds", "Time that the last batch took.", last.seconds),

@@ -51,11 +51,11 @@ def preview(
     if source_error and not ways:
         return (PipelinePreview("", pipeline.subject, pipeline.good_table.place, None, refused=(source_error,)),)
     with open_registry(registry) as client:
-        previews = tuple(_one(way, client, spark) for way in ways)
+        previews = tuple(_preview_route(way, client, spark) for way in ways)
     return tuple(replace(one, refused=(*one.refused, source_error)) for one in previews) if source_error else previews
 
 
-def _one(way: TopicRoute, registry: Registry, spark: SparkSession) -> PipelinePreview:
+def _preview_route(way: TopicRoute, registry: Registry, spark: SparkSession) -> PipelinePreview:
     pipeline = way.pipeline
     place = pipeline.good_table.place
     have = tables.schema(spark, pipeline.good_table)

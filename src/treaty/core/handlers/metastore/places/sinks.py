@@ -40,7 +40,7 @@ def refuse_unfit_place(
 
 def find_writer(view: View, key: SourceKey, source: Source) -> Source | None:
     """Return another source whose query writes where this one stands, or around it; None without one."""
-    other_sources = (view.get(SOURCE, other) for other in _over(view, source) if other != key)
+    other_sources = (view.get(SOURCE, other) for other in _list_overlapping(view, source) if other != key)
     return next((source for source in other_sources if source is not None and source.query is not None), None)
 
 
@@ -50,7 +50,7 @@ def _place(source: Source) -> tuple[str, str, str]:
     return source.connector, "", canonical_path(source.place)
 
 
-def _over(view: View, source: Source) -> Iterator[SourceKey]:
+def _list_overlapping(view: View, source: Source) -> Iterator[SourceKey]:
     """Keys of the sources over the topic of a source; or over its folder, one around it, or one within it."""
     if source.connector == "kafka":
         topic = topic_of(source)
@@ -95,7 +95,7 @@ def _refuse_move(view: View, access: Access | None, key: SourceKey, stored: Sour
 
 def _refuse_shared(view: View, access: Access | None, key: SourceKey, source: Source) -> None:
     """Raise `NotPermitted` where another source stands over the place that a query is to write to."""
-    for other in _over(view, source):
+    for other in _list_overlapping(view, source):
         value = view.get(SOURCE, other)
         if value is None or other == key:
             continue
@@ -113,7 +113,7 @@ def _refuse_shared(view: View, access: Access | None, key: SourceKey, source: So
 
 def _refuse_feedback(view: View, key: SourceKey, source: Source) -> None:
     """Raise `NotPermitted` for a query that reads, directly or through other queries, the place that it writes to."""
-    own = {*_over(view, source)} - {key}
+    own = {*_list_overlapping(view, source)} - {key}
     waiting, visited = [source_key(read.source) for read in reads_of(source)], set[SourceKey]()
     while waiting:
         current = waiting.pop()
@@ -133,7 +133,7 @@ def _refuse_feedback(view: View, key: SourceKey, source: Source) -> None:
         if len(visited) > limits.CLOSURE:
             raise TooLarge.of("CLOSURE", "Too many sources depend on each other", allowed=f"at most {limits.CLOSURE}")
         waiting.extend(source_key(read.source) for read in reads_of(value))
-        waiting.extend(_over(view, value))
+        waiting.extend(_list_overlapping(view, value))
 
 
 def refuse_bad_path(place: str, path: str) -> None:

@@ -36,7 +36,7 @@ def _all_of(prover: SchemaProver, claim: ProofClaim) -> Task:
 
 def _any_of(prover: SchemaProver, claim: ProofClaim) -> Task:
     report = prover.start_report()
-    for _, inner in _list_likely(claim.known, _near(prover, claim, "anyOf")):
+    for _, inner in _list_likely(claim.known, _list_near(prover, claim, "anyOf")):
         answer = yield PairQuestion(claim._replace(goal=inner, filling=_branch(claim.filling)), deeper=False)
         if not answer.harms:
             return report
@@ -44,7 +44,7 @@ def _any_of(prover: SchemaProver, claim: ProofClaim) -> Task:
     return report
 
 
-def _near(prover: SchemaProver, claim: ProofClaim, word: str) -> list[ChoiceBranch]:
+def _list_near(prover: SchemaProver, claim: ProofClaim, word: str) -> list[ChoiceBranch]:
     """The branches of the goal's choice without those that no value can fit, by a table; one that is equal comes first."""
     several = [ChoiceBranch(at, view) for at, view in enumerate(claim.goal.list_schemas(word))]
     if len(several) < LARGE:
@@ -83,7 +83,7 @@ def _likely_first(facts: ValueFacts, several: list[ChoiceBranch]) -> list[Choice
 
 def _one_of(prover: SchemaProver, claim: ProofClaim) -> Task:
     report = prover.start_report()
-    near = _near(prover, claim, "oneOf")
+    near = _list_near(prover, claim, "oneOf")
     overlap = False
     fillings = [DefaultFilling.NO]
     if claim.filling is DefaultFilling.YES and prover.fill_all(claim.goal, "oneOf"):
@@ -121,7 +121,7 @@ def _is_excluded(
         return False
     for other in facts.excluded:
         answer = yield PairQuestion(
-            ProofClaim(prover.known(FactSource((view,))), other, DefaultFilling.NO), deeper=False
+            ProofClaim(prover.get_facts(FactSource((view,))), other, DefaultFilling.NO), deeper=False
         )
         if not answer.harms:
             return True

@@ -88,9 +88,9 @@ class ValueFacts:
             if "dependentSchemas" in view.words or "dependentRequired" in view.words:
                 depending.append(view)
             if not waiting:
-                waiting += self._depending(depending, visited)
+                waiting += self._follow_dependencies(depending, visited)
 
-    def _depending(self, views: list[SchemaView], visited: set[int]) -> list[SchemaView]:
+    def _follow_dependencies(self, views: list[SchemaView], visited: set[int]) -> list[SchemaView]:
         """What properties that are there bring with them."""
         before = -1
         while before != len(self.required):

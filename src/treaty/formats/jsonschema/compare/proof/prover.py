@@ -71,9 +71,9 @@ class SchemaProver:
 
     def prove(self, writer: SchemaView, reader: SchemaView) -> DifferenceReport:
         """What could not be shown of the two roots; raises `StepsError` past the limit."""
-        return self._fixpoint.answer(ProofClaim(self.known(FactSource((writer,))), reader, DefaultFilling.ASK))
+        return self._fixpoint.answer(ProofClaim(self.get_facts(FactSource((writer,))), reader, DefaultFilling.ASK))
 
-    def known(self, source: FactSource) -> ValueFacts:
+    def get_facts(self, source: FactSource) -> ValueFacts:
         """The knowledge of a source, made only once."""
         size = len(source.fits) + len(source.excluded) + (0 if source.values is None else len(source.values))
         self._budget.spend(3 + (size >> 2))
@@ -87,7 +87,7 @@ class SchemaProver:
         """The same knowledge and more."""
         source = facts.source
         fits, excluded = source.fits + case.fits, source.excluded + case.excluded
-        return self.known(source._replace(fits=fits, excluded=excluded, **changes))  # type: ignore[arg-type]
+        return self.get_facts(source._replace(fits=fits, excluded=excluded, **changes))  # type: ignore[arg-type]
 
     def start_report(self) -> DifferenceReport:
         """An empty list of what could not be shown."""
@@ -142,11 +142,11 @@ class SchemaProver:
             return _no_number(facts)
         if facts.types == {"object"}:
             return any(
-                self.is_impossible(self.known(get_property_source(facts, name)), depth - 1, lasting=inner)
+                self.is_impossible(self.get_facts(get_property_source(facts, name)), depth - 1, lasting=inner)
                 for name in (facts.required if lasting is None else lasting)
             )
         if facts.types == {"array"} and (facts.bound("minItems", upper=False) or 0) > 0:
-            return self.is_impossible(self.known(get_item_source(facts, 0)), depth - 1, lasting=inner)
+            return self.is_impossible(self.get_facts(get_item_source(facts, 0)), depth - 1, lasting=inner)
         return False
 
     def _contradicts(self, facts: ValueFacts, excluded: SchemaView) -> bool:
@@ -189,11 +189,11 @@ class SchemaProver:
             yield [self.extend_facts(facts, case, settled=source.settled | {name}) for case in cases]
         if facts.values is not None:
             if 1 < len(facts.values) <= _VALUES:
-                yield [self.known(source._replace(values=(one,))) for one in facts.values]
+                yield [self.get_facts(source._replace(values=(one,))) for one in facts.values]
         elif "anyOf" in claim.goal.words or "oneOf" in claim.goal.words:
             kinds = [kind & facts.types for kind in _KINDS if kind & facts.types]
             if len(kinds) > 1:
-                yield [self.known(source._replace(types=kind)) for kind in kinds]
+                yield [self.get_facts(source._replace(types=kind)) for kind in kinds]
 
     def _begin(self, pair: Hashable) -> Task:
         assert isinstance(pair, ProofClaim)
@@ -235,7 +235,7 @@ class SchemaProver:
     def fills(self, goal: SchemaView) -> bool:
         """Whether a default that is put in at a place changes nothing for anything else that is demanded there."""
         if id(goal) not in self._plain:
-            self._plain[id(goal)] = _plain(goal)
+            self._plain[id(goal)] = _is_plain(goal)
         return self._plain[id(goal)]
 
 
@@ -289,7 +289,7 @@ _CHOICES = (frozenset({"type", "anyOf"}), frozenset({"type", "oneOf"}))
 _TOGETHER = 50
 
 
-def _plain(goal: SchemaView) -> bool:
+def _is_plain(goal: SchemaView) -> bool:
     """Whether a property that is put into an object changes nothing for anything else that the reader demands."""
     views: list[SchemaView] = []
     waiting = [goal]

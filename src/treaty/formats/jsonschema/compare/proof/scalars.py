@@ -54,7 +54,9 @@ def _check_keywords(
 ) -> Goal:
     """A goal of keywords that each follow or not; they mean something for these types only."""
 
-    def goal(prover: SchemaProver, claim: ProofClaim) -> Generator[PairQuestion, DifferenceReport, DifferenceReport]:
+    def prove_keywords(
+        prover: SchemaProver, claim: ProofClaim
+    ) -> Generator[PairQuestion, DifferenceReport, DifferenceReport]:
         report = prover.start_report()
         if not types.isdisjoint(claim.known.types):
             for word, check in checks.items():
@@ -63,7 +65,7 @@ def _check_keywords(
         yield from ()
         return report
 
-    return goal
+    return prove_keywords
 
 
 def _numbers(facts: ValueFacts) -> list[int | Decimal] | None:
@@ -138,7 +140,7 @@ def _item_count(prover: SchemaProver, facts: ValueFacts, word: str, limit: Json)
     return max_items is not None and max_items <= limit
 
 
-def _unique(prover: SchemaProver, facts: ValueFacts, word: str, value: Json) -> bool:
+def _has_unique_items(prover: SchemaProver, facts: ValueFacts, word: str, value: Json) -> bool:
     if facts.values is not None:
         arrays = [one for one in facts.values if isinstance(one, list)]
         return all(len(set(map(freeze, one))) == len(one) for one in arrays)
@@ -158,10 +160,10 @@ def _property_count(prover: SchemaProver, facts: ValueFacts, word: str, limit: J
     possible = [
         name
         for name in list_names(facts)
-        if not prover.is_impossible(prover.known(get_property_source(facts, name)), 1)
+        if not prover.is_impossible(prover.get_facts(get_property_source(facts, name)), 1)
     ]
     source = get_others_source(facts, ())
-    return len(possible) <= limit and (source is None or prover.is_impossible(prover.known(source), 1))
+    return len(possible) <= limit and (source is None or prover.is_impossible(prover.get_facts(source), 1))
 
 
 def _rows() -> Iterator[tuple[frozenset[str], Goal]]:
@@ -175,7 +177,7 @@ def _rows() -> Iterator[tuple[frozenset[str], Goal]]:
     rules_by_keyword = dict.fromkeys(texts, rules.BOUND_NOT_READ) | {"format": rules.FORMAT_ADDED}
     rules_by_keyword |= dict.fromkeys(("contentEncoding", "contentMediaType"), rules.CONTENT_ENCODING_ADDED)
     yield frozenset(texts), _check_keywords(texts, frozenset({"string"}), rules_by_keyword)
-    items: dict[str, Check] = {"minItems": _item_count, "maxItems": _item_count, "uniqueItems": _unique}
+    items: dict[str, Check] = {"minItems": _item_count, "maxItems": _item_count, "uniqueItems": _has_unique_items}
     yield frozenset(items), _check_keywords(items, frozenset({"array"}), rules.ITEMS_NOT_READ)
     counts: dict[str, Check] = dict.fromkeys(("minProperties", "maxProperties"), _property_count)
     yield frozenset(counts), _check_keywords(counts, frozenset({"object"}), rules.PROPERTY_COUNT_NOT_READ)

@@ -93,12 +93,12 @@ def _has_same_keywords(left: SchemaView, right: SchemaView) -> bool:
         if word in _PARTS or word in _SEVERAL or word in _REFERRING:
             continue
         if word in _SETS:
-            if _set(value) != _set(other_words[word]):
+            if _as_set(value) != _as_set(other_words[word]):
                 return False
         elif not is_equal(value, other_words[word]):
             return False
     return True
 
 
-def _set(value: Json) -> frozenset[object]:
+def _as_set(value: Json) -> frozenset[object]:
     return frozenset(map(freeze, value)) if isinstance(value, list) else frozenset({freeze(value)})

@@ -23,7 +23,7 @@ from treaty.formats.jsonschema.compare.view import SchemaView, matches, written_
 Inside = Generator[PairQuestion, DifferenceReport, None]
 
 
-def _inner(filling: DefaultFilling) -> DefaultFilling:
+def _get_inner_filling(filling: DefaultFilling) -> DefaultFilling:
     """Whether defaults may be put into the values inside."""
     return DefaultFilling.ASK if filling is DefaultFilling.YES else DefaultFilling.NO
 
@@ -34,10 +34,10 @@ def _ask(
     """Whether a value inside fits a goal; nothing is said of what can't be there."""
     if source is None or goal is None:
         return prover.start_report()
-    facts = prover.known(source)
+    facts = prover.get_facts(source)
     if prover.is_impossible(facts, 1):
         return prover.start_report()
-    return (yield PairQuestion(ProofClaim(facts, goal, _inner(claim.filling))))
+    return (yield PairQuestion(ProofClaim(facts, goal, _get_inner_filling(claim.filling))))
 
 
 def _properties(prover: SchemaProver, claim: ProofClaim) -> Task:
@@ -59,11 +59,11 @@ def _properties(prover: SchemaProver, claim: ProofClaim) -> Task:
         report.add_nested((yield from _ask(prover, claim, get_others_source(facts, (), pattern), inner)), *at)
     if "additionalProperties" in goal.words:
         handled = goal.names("properties"), tuple(goal.names("patternProperties"))
-        yield from _others(prover, claim, report, handled, "additionalProperties")
+        yield from _prove_other_properties(prover, claim, report, handled, "additionalProperties")
     if "unevaluatedProperties" in goal.words:
         evaluated = collect_evaluated(goal, surely=True)
         if not evaluated.all_names:
-            yield from _others(
+            yield from _prove_other_properties(
                 prover, claim, report, (evaluated.names, tuple(evaluated.patterns)), "unevaluatedProperties"
             )
     return report
@@ -80,7 +80,7 @@ def _same_property(facts: ValueFacts, goal: SchemaView, name: str) -> bool:
     )
 
 
-def _others(
+def _prove_other_properties(
     prover: SchemaProver,
     claim: ProofClaim,
     report: DifferenceReport,
@@ -115,7 +115,7 @@ def _prove_required(prover: SchemaProver, claim: ProofClaim) -> Task:
         elif claim.filling is not DefaultFilling.YES:
             prover.add_missing(report, claim, rules.DEFAULT_NOT_VALID, "required", name)
         else:
-            value = prover.known(FactSource((), values=default))
+            value = prover.get_facts(FactSource((), values=default))
             answer = yield PairQuestion(ProofClaim(value, goal.get_schema("properties", name), DefaultFilling.ASK))
             if answer.harms:
                 report.add(rules.DEFAULT_NOT_VALID, "properties", name, "default", reader=default)
@@ -135,16 +135,16 @@ def _names(prover: SchemaProver, claim: ProofClaim) -> Task:
         return report
     facts = claim.known
     others_source = get_others_source(facts, ())
-    if others_source is None or prover.is_impossible(prover.known(others_source), 1):
+    if others_source is None or prover.is_impossible(prover.get_facts(others_source), 1):
         sources = [
             get_name_source(facts)._replace(values=(name,))
             for name in list_names(facts)
-            if not prover.is_impossible(prover.known(get_property_source(facts, name)), 1)
+            if not prover.is_impossible(prover.get_facts(get_property_source(facts, name)), 1)
         ]
     else:
         sources = [get_name_source(facts)]
     for source in sources:
-        answer = yield PairQuestion(ProofClaim(prover.known(source), goal, DefaultFilling.NO))
+        answer = yield PairQuestion(ProofClaim(prover.get_facts(source), goal, DefaultFilling.NO))
         if answer.harms:
             prover.add_missing(report, claim, rules.PROPERTY_NAMES_ADDED, "propertyNames")
             break
@@ -158,20 +158,20 @@ def _dependencies(prover: SchemaProver, claim: ProofClaim) -> Task:
     facts, goal = claim.known, claim.goal
     held = goal.words.get("dependentRequired")
     for name, needed in held.items() if isinstance(held, dict) else ():
-        present_facts = _present(prover, facts, name)
+        present_facts = _assume_present(prover, facts, name)
         if present_facts is not None and not all(_has(present_facts, one) for one in needed if isinstance(one, str)):  # type: ignore[union-attr]
             prover.add_missing(report, claim, rules.DEPENDENCY_NOT_READ, "dependencies", name, word="dependentRequired")
     for name, inner in goal.dependent():
-        present_facts = _present(prover, facts, name)
+        present_facts = _assume_present(prover, facts, name)
         if present_facts is not None:
             answer = yield PairQuestion(ProofClaim(present_facts, inner, DefaultFilling.NO), deeper=False)
             report.add_nested(answer, "dependencies", name)
     return report
 
 
-def _present(prover: SchemaProver, facts: ValueFacts, name: str) -> ValueFacts | None:
+def _assume_present(prover: SchemaProver, facts: ValueFacts, name: str) -> ValueFacts | None:
     """What is known of an object that has a property; None if it can't have it."""
-    if prover.is_impossible(prover.known(get_property_source(facts, name)), 1):
+    if prover.is_impossible(prover.get_facts(get_property_source(facts, name)), 1):
         return None
     if facts.values is not None:
         having = tuple(one for one in facts.values if isinstance(one, dict) and name in one)
@@ -195,11 +195,13 @@ def _items(prover: SchemaProver, claim: ProofClaim) -> Task:
         word, start = "unevaluatedItems", evaluated.prefix
         if word not in goal.words or evaluated.all_items:
             return report
-    yield from _further(prover, claim, report, start, word)
+    yield from _prove_further_items(prover, claim, report, start, word)
     return report
 
 
-def _further(prover: SchemaProver, claim: ProofClaim, report: DifferenceReport, start: int, word: str) -> Inside:
+def _prove_further_items(
+    prover: SchemaProver, claim: ProofClaim, report: DifferenceReport, start: int, word: str
+) -> Inside:
     facts, goal = claim.known, claim.goal.get_part(word)
     max_items, longest = most_items(facts), longest_tuple(facts)
     for at in range(start, longest):
@@ -233,7 +235,7 @@ def _contains_few(
     for view in claim.known.views:
         limit, inner = view.words.get("maxContains"), view.get_part("contains")
         if limit is not None and inner is not None and limit <= max_contains:  # type: ignore[operator]
-            answer = yield PairQuestion(ProofClaim(prover.known(FactSource((goal,))), inner, DefaultFilling.NO))
+            answer = yield PairQuestion(ProofClaim(prover.get_facts(FactSource((goal,))), inner, DefaultFilling.NO))
             if not answer.harms:
                 return True
     return False
@@ -246,13 +248,13 @@ def _contains_enough(
     for view in facts.views:
         inner = view.get_part("contains")
         if inner is not None and view.words.get("minContains", 1) >= min_contains:  # type: ignore[operator]
-            answer = yield PairQuestion(ProofClaim(prover.known(FactSource((inner,))), goal, DefaultFilling.NO))
+            answer = yield PairQuestion(ProofClaim(prover.get_facts(FactSource((inner,))), goal, DefaultFilling.NO))
             if not answer.harms:
                 return True
     if least_items(facts) < min_contains:
         return False
     for at in (*range(longest_tuple(facts)), None):
-        answer = yield PairQuestion(ProofClaim(prover.known(get_item_source(facts, at)), goal, DefaultFilling.NO))
+        answer = yield PairQuestion(ProofClaim(prover.get_facts(get_item_source(facts, at)), goal, DefaultFilling.NO))
         if answer.harms:
             return False
     return True

@@ -66,7 +66,7 @@ def _tuples(report: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps
     yield from left_over(report, old, new, "items", _ADDITIONAL, "additionalItems")
 
 
-def _further(view: SchemaView) -> SchemaView | None:
+def _find_further_items(view: SchemaView) -> SchemaView | None:
     """The schema of items after the tuple, None if there is none or they are forbidden or anything."""
     for word in ("items", "unevaluatedItems"):
         part = view.get_part(word)
@@ -82,7 +82,7 @@ def _is_open(view: SchemaView) -> bool:
 def _compare_removed(report: DifferenceReport, was: SchemaView, new: SchemaView, at: int) -> Steps:
     place = ("items", at)
     value = (was.node.value,)
-    cover = _further(new)
+    cover = _find_further_items(new)
     if _is_open(new):
         report.add(rules.ITEM_REMOVED_FROM_OPEN_CONTENT_MODEL, *place, writer=value)
     elif cover is not None:
@@ -103,7 +103,7 @@ def _compare_removed(report: DifferenceReport, was: SchemaView, new: SchemaView,
 def _compare_added(report: DifferenceReport, old: SchemaView, now: SchemaView, at: int) -> Steps:
     place = ("items", at)
     value = (now.node.value,)
-    cover = _further(old)
+    cover = _find_further_items(old)
     if _is_open(old):
         rule = (
             rules.ITEM_WITH_EMPTY_SCHEMA_ADDED_TO_OPEN_CONTENT_MODEL

@@ -23,7 +23,7 @@ def compare_combinations(report: DifferenceReport, writer: SchemaShape, reader: 
             report.add(rules.COMBINED_TYPE_CHANGED, writer=words[0], reader=words[1])
             return report
         report.add(rules.COMBINED_TYPE_EXTENDED, writer=words[0], reader=words[1])
-    old, new = _distinct(writer.branches), _distinct(reader.branches)
+    old, new = _list_distinct(writer.branches), _list_distinct(reader.branches)
     counts = (len(old),), (len(new),)
     step = () if reader.made else (reader.criterion,)
     if len(new) > len(old):
@@ -49,7 +49,7 @@ def _extends(writer: SchemaShape, reader: SchemaShape) -> bool:
     )
 
 
-def _distinct(branches: Sequence[SchemaShape]) -> list[SchemaShape]:
+def _list_distinct(branches: Sequence[SchemaShape]) -> list[SchemaShape]:
     """The branches without those that are written like an earlier one."""
     by_form: dict[Hashable, SchemaShape] = {}
     for branch in branches:
@@ -68,7 +68,7 @@ def _partners(
         partner_of = yield from _match_equal(old, new)
     free = [at for at in range(len(new)) if at not in set(partner_of.values())]
     left = [at for at in range(len(old)) if at not in partner_of]
-    near = _near(old, new, left, free)
+    near = _list_near(old, new, left, free)
     pairs = sum(map(len, near))
     if min(len(free), len(left)) > COMBINATION_BRANCHES and pairs > COMBINATION_BRANCHES * COMBINATION_BRANCHES:
         limit = f"{COMBINATION_BRANCHES} changed schemas in a combination, the limit COMBINATION_BRANCHES"
@@ -96,7 +96,7 @@ def _partners(
         report.add(rules.COMBINED_TYPE_SUBSCHEMAS_CHANGED, *step, writer=(sides[0],), reader=(sides[1],))
 
 
-def _near(old: list[SchemaShape], new: list[SchemaShape], left: list[int], free: list[int]) -> list[Sequence[int]]:
+def _list_near(old: list[SchemaShape], new: list[SchemaShape], left: list[int], free: list[int]) -> list[Sequence[int]]:
     """For each of the left old schemas, which of the free new ones may be its partner, by their places in `free`.
 
     Objects that allow other constants for a property of one name never fit each other.

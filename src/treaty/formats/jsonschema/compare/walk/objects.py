@@ -31,7 +31,7 @@ def is_open(view: SchemaView) -> bool:
     )
 
 
-def covering(view: SchemaView, name: str) -> SchemaView | None:
+def find_covering(view: SchemaView, name: str) -> SchemaView | None:
     """The schema of a property that an object does not name, None if it has none or is open."""
     for pattern, inner in view.map_schemas("patternProperties").items():
         if matches(pattern, name):
@@ -108,7 +108,7 @@ def _compare_removed(report: DifferenceReport, was: SchemaView, new: SchemaView,
     if is_open(new):
         report.add(rules.PROPERTY_REMOVED_FROM_OPEN_CONTENT_MODEL, *at, writer=value)
         return
-    cover = covering(new, name)
+    cover = find_covering(new, name)
     if cover is not None:
         inner = yield PairQuestion((get_shape(was), get_shape(cover)))
         rule = (
@@ -132,7 +132,7 @@ def _compare_added(report: DifferenceReport, old: SchemaView, new: SchemaView, n
     if is_open(old):
         report.add(_to_open(now, needed=needed, default=default is not None), *at, reader=value)
         return
-    cover = covering(old, name)
+    cover = find_covering(old, name)
     if cover is not None:
         inner = yield PairQuestion((get_shape(cover), get_shape(now)))
         rule = (
@@ -167,7 +167,7 @@ def _dependent_names(report: DifferenceReport, old: SchemaView, new: SchemaView)
     assert isinstance(before, dict)
     assert isinstance(after, dict)
     for name in {**before, **after}:
-        was, now = (_set(one.get(name)) for one in (before, after))
+        was, now = (_as_set(one.get(name)) for one in (before, after))
         if was == now:
             continue
         if was is None:
@@ -182,7 +182,7 @@ def _dependent_names(report: DifferenceReport, old: SchemaView, new: SchemaView)
         report.add(rule, "dependencies", name, writer=sides[0], reader=sides[1])
 
 
-def _set(names: Json) -> set[str] | None:
+def _as_set(names: Json) -> set[str] | None:
     return {name for name in names if isinstance(name, str)} if isinstance(names, list) else None
 
 
