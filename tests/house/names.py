@@ -136,6 +136,8 @@ ADVERBS = frozenset(
         "without",
     ]
 )
+FUNCTION_TERMS = frozenset({"fixed", "bound", "below", "without", "within"})
+"""Avro's type, the bound of a keyword, and prepositions that read with their object."""
 VERBS_IN_ED = frozenset({"embed", "exceed", "feed", "need", "proceed", "seed", "speed", "succeed", "shred"})
 
 
@@ -236,14 +238,18 @@ def is_term(word: str, glossary: Glossary) -> bool:
 
 
 def vague_functions(modules: Iterable[Module]) -> Iterator[str]:
-    """A function of a module is not named by a bare participle or adverb."""
+    """A function or method is not named by a bare participle or adverb; a property may be, it says what something is."""
     for module in modules:
-        for node in module.tree.body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        for node in module.nodes:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_property(node):
                 word = node.name.strip("_")
                 regular = re.fullmatch(r"[a-z]{2,}ed", word) and word not in VERBS_IN_ED
-                if regular or word in IRREGULAR | ADVERBS:
+                if (regular or word in IRREGULAR | ADVERBS) and word not in FUNCTION_TERMS:
                     yield f"{module.path}:{node.lineno} {node.name}"
+
+
+def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(getattr(decorator, "id", "") in {"property", "cached_property"} for decorator in node.decorator_list)
 
 
 def vague_bindings(modules: Iterable[Module]) -> Iterator[str]:

@@ -171,9 +171,10 @@ def test_a_retired_word_in_the_path_is_named() -> None:
 
 @pytest.mark.parametrize("name", ["told", "_shown", "never", "opened", "_wanted"])
 def test_a_function_without_a_verb_is_named(name: str) -> None:
-    vague = module("src/treaty/log/state.py", f'"""State."""\ndef {name}(): ...\n')
+    text = f'"""State."""\ndef {name}(): ...\nclass A:\n    @property\n    def {name}(self): ...\n    def {name}(self): ...\n'
+    vague = module("src/treaty/log/state.py", text)
 
-    assert list(names.vague_functions([CLEAN, vague])) == [f"src/treaty/log/state.py:2 {name}"]
+    assert list(names.vague_functions([CLEAN, vague])) == [f"src/treaty/log/state.py:{line} {name}" for line in (2, 6)]
 
 
 def test_an_error_without_its_suffix_is_named() -> None:
