@@ -8,29 +8,16 @@ import pytest
 from tests.laws.test_policy_cases import Engine
 from tests.laws.toy import Bench
 from treaty.core.access.api_key_rules import rule_of_key
-from treaty.core.access.private_subjects import PublicView, subject_of_row
 from treaty.core.access.rights import Access, AccessRule, with_included
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
-from treaty.core.invariants import find_violations
 from treaty.core.messages.api_keys import ApiKeyFound
-from treaty.core.messages.associations import (
-    Associate,
-    AssociationChange,
-    AssociationSpec,
-    ChangeAssociations,
-    Dissociate,
-    Resource,
-    ResourceChange,
-)
 from treaty.core.messages.contexts import DeleteContext
-from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType
+from treaty.core.messages.encodings import AssignEncoding
 from treaty.core.messages.groups import CreateSubject, GroupSettings, RemoveSubject
-from treaty.core.messages.metastore.scripts import RunScript, ScriptMember
-from treaty.core.messages.metastore.sources import CreateSource, SourceDefinition
 from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.messages.policies import CreatePolicy, DeletePolicy
-from treaty.core.messages.registration import Register, SubjectCreation
+from treaty.core.messages.registration import Register
 from treaty.core.messages.schemaver import DeletePublished, GetDraft, GetPublished, Publish, PutDraft
 from treaty.core.messages.settings import (
     Config,
@@ -46,21 +33,8 @@ from treaty.core.messages.settings import (
 from treaty.core.messages.transfers import ExportSubjects, ImportSubject
 from treaty.core.messages.versions import DeleteSubject, GetVersion
 from treaty.core.names import Subject
-from treaty.core.refusals import (
-    AssociationNotFound,
-    Forbidden,
-    InvalidAssociation,
-    NoLiveVersion,
-    NotEmpty,
-    NotFound,
-    NotPermitted,
-    Referenced,
-    ResourceAssociated,
-    SettingNotFound,
-)
+from treaty.core.refusals import Forbidden, NotEmpty, NotFound, NotPermitted, Referenced, SettingNotFound
 from treaty.core.schema import Draft, Reference
-from treaty.core.sources import SourceColumn, SourcePart
-from treaty.core.state import state_tables as t
 from treaty.core.state.values import PolicyValue
 
 ADMIN = Access((AccessRule(("user:root",), with_included(["admin"]), ("*",), ("*",)),))
@@ -292,85 +266,3 @@ def test_a_policy_a_mode_and_a_context_are_not_told_by_private_subjects(bench: B
     assert told(bench, GetMode(Scope(*USER)), VENDOR).mode == "READONLY"
     bench.do(CreateSubject(Subject(".x", "p/far/avro"), GroupSettings("iglu"), private=True))
     assert told(bench, DeleteContext(".x")) is NotEmpty
-
-
-# ------------------------------------------------------------------------------------------------ commands that reach it
-
-
-TOPIC = Resource("topic", "cluster", "id")
-OF_DECISIONS = {
-    t.VERSION_BY_SCHEMA, t.VERSION_BY_CONTENT, t.VERSION_BY_IDENTITY, t.SUBJECT_PRIVATE, t.CONFIG_BY_ALIAS, t.CONFIG_BY_POLICY,
-}  # fmt: skip
-"""Indexes that decisions see whole: by content and id, and who uses what. What they name is hidden when its row is read."""
-
-
-def test_every_index_that_names_a_subject_hides_a_private_one_from_commands(bench: Bench) -> None:
-    far = Subject(".x", "p/far/avro")
-    bench.do(Register(far, RECORD, create_with=SubjectCreation(private=True)))
-    bench.do(AddCodec(USER, CodecType("gzip")))
-    bench.do(AssignEncoding(USER, 0, "gzip"))
-    bench.do(Publish(USER, "1-0-0", Draft(OUTER, "AVRO", (Reference("R", USED.name, 1),)), patch=True))
-    view = PublicView(bench.tables, ADMIN)
-    compared = set()
-    for table in t.TABLES.values():
-        for index in set(table.indexes) - OF_DECISIONS:
-            for key in bench.tables.keys(table):
-                value = bench.tables.get(table, key)
-                if subject_of_row(table, key) not in {USER, far}:
-                    continue
-                assert value is not None
-                for entry in index.entries(key, value):
-                    assert key in set(bench.tables.find(index, entry)) if not index.key_of else True
-                    assert key not in set(view.find(index, entry) if not index.key_of else ())
-                    if index.ordered:
-                        assert entry not in set(view.walk(index, entry, (*entry, "")))
-                    compared.add(index.name)
-    assert {"version.subject", "version.number", "version.listed", "subject.elsewhere", "counter.subject"} <= compared
-    assert {"encoding.version", "name.version"} <= compared
-
-
-def test_a_resource_is_bound_to_a_private_subject_as_to_one_that_never_was(bench: Bench) -> None:
-    refusals = [verdict(bench, Associate(TOPIC, (AssociationSpec(subject=subject),))) for subject in (USER, NICK)]
-    assert [type(refusal) for refusal in refusals] == [NoLiveVersion, NoLiveVersion]
-    texts = [
-        refusal.reason.message.replace(subject.name, "")
-        for refusal, subject in zip(refusals, (USER, NICK), strict=True)
-    ]
-    assert texts[0] == texts[1]
-
-
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_a_dry_run_is_refused_where_its_command_would_reach_a_private_subject(bench: Bench, *, dry_run: bool) -> None:
-    """A dry run answered as if the subject were new, and the command itself was then refused."""
-    bench.do(Register(NICK, RECORD, create_with=SubjectCreation(private=True)))
-    everything = Access((replace(ADMIN.rules[0], private=True),))
-    schema = Register(NICK, RECORD)
-    associate = Associate(TOPIC, (AssociationSpec(subject=NICK, schema=schema),), dry_run=dry_run)
-    change = ResourceChange(TOPIC, (AssociationChange("CREATE", AssociationSpec(subject=NICK, schema=schema)),))
-    columns = (SourceColumn("a", "INT"),)
-    value = SourcePart("AVRO", "prefix")
-    create = CreateSource(
-        SourceDefinition("s", "STREAM", "CREATE", columns, value=value, connector="kafka", place="s"),
-        value_schema=schema,
-    )
-    for request in (
-        associate,
-        ChangeAssociations((change,), dry_run=dry_run),
-        replace(create, dry_run=dry_run),
-        RunScript((ScriptMember(create),), dry_run=dry_run),
-    ):
-        assert isinstance(verdict(bench, request), Forbidden), request
-        assert isinstance(verdict(bench, request, everything), Decision), request
-
-
-def test_a_topic_of_a_private_subject_gets_no_second_one_and_is_not_taken_from_it(bench: Bench) -> None:
-    bench.do(Register(NICK, RECORD))
-    bench.do(Associate(TOPIC, (AssociationSpec(subject=USER),)))
-    for update in (False, True):
-        refusal = verdict(bench, Associate(TOPIC, (AssociationSpec(subject=NICK),), update=update))
-        assert isinstance(refusal, InvalidAssociation if update else ResourceAssociated)
-        assert USER.name not in f"{refusal.reason}"
-    assert isinstance(verdict(bench, Dissociate(TOPIC.id)), AssociationNotFound)
-    assert not [*find_violations(bench.tables)]
-    everything = Access((replace(ADMIN.rules[0], private=True),))
-    assert isinstance(verdict(bench, Dissociate(TOPIC.id), everything), Decision)

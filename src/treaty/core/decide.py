@@ -59,8 +59,6 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
         decision = result if isinstance(result, Decision) else finish_work(result)
         if access is not None and operation.writes:
             decision = _check_rows(visible, command, decision, operation.name)
-        if decision.rehearsal:
-            decision = replace(decision, rows=())
     except UnansweredError as open_:
         return OpenQuestions(open_.questions)
     except Refusal as refusal:
@@ -68,6 +66,8 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
     if not operation.writes:
         return decision
     private = touches_private(view, subject, decision.rows)
+    if decision.rehearsal:
+        decision = replace(decision, rows=())
     return record_outcome(view, command, decision, private=private)
 
 

@@ -47,7 +47,14 @@ from treaty.core.messages.associations import (
 from treaty.core.messages.settings import Scope
 from treaty.core.messages.versions import DeletedVersions
 from treaty.core.names import Subject, subject_of
-from treaty.core.refusals import Referenced, Refusal, ResourceAssociated, StronglyAssociated, TooManyAssociations
+from treaty.core.refusals import (
+    InvalidAssociation,
+    Referenced,
+    Refusal,
+    ResourceAssociated,
+    StronglyAssociated,
+    TooManyAssociations,
+)
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.association_table import ASSOCIATION, ASSOCIATION_BY_GUID, AssociationKey
 from treaty.core.state.rows import Row, make_row, make_tombstone
@@ -74,7 +81,7 @@ def part(stage: StagedView, resource_id: str, type_: str, kinds: tuple[str, ...]
         if tie[1].type == (type_ or TOPIC)
         and (not kinds or tie[1].kind in kinds)
         and (access is None or access.may("read", subject_of(tie[1].subject)))
-        and stage.view.get(SUBJECT, subject_of(tie[1].subject)) is not None  # hidden otherwise
+        and (access is None or _is_visible(stage.view, tie[1]))
     ]
     if not ties:
         raise not_found(resource_id)
@@ -190,10 +197,9 @@ def _refuse_bad_resource(resource: Resource, *, nameless: bool) -> None:
 def _find_known(view: View, resource: Resource) -> Resource:
     """Return the resource with its id; refuses one whose name or id is another's."""
     named = tied.of_name(view, resource.name, resource.namespace)
-    known_id = named[0][0].resource if named else resource.id
     if not resource.id:
-        return replace(resource, id=known_id)
-    if known_id != resource.id:
+        return replace(resource, id=next((key.resource for key, value in named if _is_visible(view, value)), ""))
+    if named and named[0][0].resource != resource.id:
         raise ResourceAssociated.of(
             "RESOURCE_ID",
             f"An association of type '{named[0][1].kind}' already exists for resource '{resource.name}'",
@@ -233,11 +239,16 @@ def _tie(stage: StagedView, resource: Resource, spec: AssociationSpec, *, update
     subject = subject_for(resource, spec)
     refuse_bad_subject(subject)
     old = next((tie for tie in tied.of_resource(stage.view, resource.id) if tie[1].kind == spec.kind), None)
+    if old is not None and not _is_visible(stage.view, old[1]):
+        raise _subject_fixed(str(subject)) if update else _resource_associated(old[1])
     new = _build_value(stage, resource, spec, subject, old)
     if old is not None:
         _refuse_changed(old[1], new, spec, update=update)
     key = AssociationKey(resource.id, spec.kind, str(subject))
-    _refuse_crowded(stage.view, subject, key, new, fresh=old is None)
+    if (
+        stage.view.get(SUBJECT, subject) is not None
+    ):  # a new one has no association, and of a hidden one nothing is said
+        _refuse_crowded(stage.view, subject, key, new, fresh=old is None)
     schema = None
     if spec.schema is not None:
         request = replace(spec.schema, subject=subject)
@@ -318,16 +329,31 @@ def _refuse_changed(old: Value, new: Value, spec: AssociationSpec, *, update: bo
     if new == old:
         return
     if not update:
-        raise ResourceAssociated.of(
-            "RESOURCE_ASSOCIATED",
-            f"An association of type '{old.kind}' already exists for resource '{old.resource}'",
-            new=f"{spec.kind} of {old.resource}",
-            allowed="change it with a PUT, or delete it first",
-        )
+        raise _resource_associated(old)
     if new.subject != old.subject:
-        raise invalid_association("subject", "cannot be changed", new.subject, allowed="delete the association first")
+        raise _subject_fixed(new.subject)
     if old.frozen and spec.frozen is not False:
         raise tied.frozen_association(old)
+
+
+def _is_visible(view: View, value: Value) -> bool:
+    """Return whether the subject of an association is there for the caller. Of a private subject that they may not read they hear
+    that the resource has one, and nothing else.
+    """
+    return view.get(SUBJECT, subject_of(value.subject)) is not None
+
+
+def _resource_associated(old: Value) -> ResourceAssociated:
+    return ResourceAssociated.of(
+        "RESOURCE_ASSOCIATED",
+        f"An association of type '{old.kind}' already exists for resource '{old.resource}'",
+        new=f"{old.kind} of {old.resource}",
+        allowed="change it with a PUT, or delete it first",
+    )
+
+
+def _subject_fixed(new: str) -> InvalidAssociation:
+    return invalid_association("subject", "cannot be changed", new, allowed="delete the association first")
 
 
 def _refuse_crowded(view: View, subject: Subject, key: AssociationKey, new: Value, *, fresh: bool) -> None:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from treaty.core import limits
-from treaty.core.access.authorized_view import AuthorizedView
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
 from treaty.core.handlers.drafts.names import NewNames, name_rows
@@ -11,7 +10,6 @@ from treaty.core.handlers.drafts.schemas import EXACT, ParsedDraft
 from treaty.core.handlers.settings import config_row, own_value
 from treaty.core.handlers.uses import (
     GoingRows,
-    is_used,
     referrers,
     refuse_if_encoded,
     refuse_if_pinned,
@@ -39,7 +37,9 @@ from treaty.core.state.state_tables import (
     SCHEMA,
     SCHEMA_BY_GUID,
     SUBJECT,
+    USED_STATES,
     VERSION,
+    VERSION_BY_SCHEMA,
     ContentKey,
     ContextKey,
     CounterKey,
@@ -277,8 +277,13 @@ def schema_of(view: View, command: Command[Register], new: ParsedDraft) -> tuple
 
 
 def _may_be_read(view: View, command: Command[Register], schema: SchemaKey) -> bool:
-    """Whether who asks may read some version of a schema; that its id is used is shown in any case."""
-    return command.access is None or is_used(AuthorizedView(view, command.access), schema)
+    """Whether who asks may read some version of a schema; that its id is used is shown in any case. A hidden subject has no row."""
+    access = command.access
+    keys = (key for state in USED_STATES for key in view.find(VERSION_BY_SCHEMA, (state, *schema)))
+    subjects = (Subject(key.context, key.subject) for key in keys)
+    return access is None or any(
+        access.may("read", subject) and view.get(SUBJECT, subject) is not None for subject in subjects
+    )
 
 
 def _is_same_schema(view: View, key: SchemaKey, value: Schema) -> bool:

@@ -163,10 +163,10 @@ def _known(past: Past, resource: t.Resource) -> t.Resource:
         for key, one in past.associations.items()
         if (one.resource, one.namespace) == (resource.name, resource.namespace)
     ]
-    there = named[0][0] if named else resource.id
     if not resource.id:
-        return replace(resource, id=there)
-    if there != resource.id:
+        visible = [key for key in named if subject_of(past.associations[key].subject) in past.subjects]
+        return replace(resource, id=visible[0][0] if visible else "")
+    if named and named[0][0] != resource.id:
         raise No(ResourceAssociated, "RESOURCE_ID", new=resource.id)
     for key, one in _of_resource(past, resource.id)[:1]:
         if t.Resource(one.resource, one.namespace, key[0], one.type) != resource:
@@ -183,6 +183,8 @@ def _tie(
     subject = wish.subject or Subject(f".{resource.namespace}", f"{resource.name}-{wish.kind}")
     refuse_bad_subject(subject)
     old = next((one for key, one in _of_resource(past, resource.id) if key[1] == wish.kind), None)
+    if old is not None and subject_of(old.subject) not in past.subjects:
+        raise _invalid("subject") if update else No(ResourceAssociated, "RESOURCE_ASSOCIATED")
     new = _wished(past, asking, resource, wish, subject, old)
     if old is not None and new != old:
         if not update:
@@ -192,7 +194,8 @@ def _tie(
         if old.frozen and wish.frozen is not False:
             raise No(Frozen, "ASSOCIATION_FROZEN", subject=old.subject)
     key = (resource.id, wish.kind, str(subject))
-    _refuse_crowded(past, subject, key, new, fresh=old is None)
+    if subject in past.subjects:
+        _refuse_crowded(past, subject, key, new, fresh=old is None)
     events, schema = list[Event](), None
     if wish.schema is not None:
         registered = register(past, asking, replace(wish.schema, subject=subject))
@@ -281,7 +284,7 @@ def _take_apart(
         if one.type == (type_ or "topic")
         and (not kinds or one.kind in kinds)
         and (access is None or may(access, "read", *subject_of(one.subject)))
-        and subject_of(one.subject) in past.subjects
+        and (access is None or subject_of(one.subject) in past.subjects)
     ]
     if not ties:
         raise No(AssociationNotFound, "ASSOCIATION_NOT_FOUND", new=resource_id)

@@ -233,7 +233,7 @@ def decide(past: Past, asking: Asking) -> Yes | No:
     if not rule.writes:
         return done
     named = named_subject(request) if rule.follows_alias else None
-    private = seeing.is_about_private(past, named, done.events)
+    private = seeing.is_about_private(past, named, (*done.events, *done.rehearsed))
     return replace(done, events=seeing.with_kept_aliases(past, asking, done.events), private=private)
 
 

@@ -151,9 +151,7 @@ def seen(past: Past, access: Any) -> Past:
 
 def seen_after(past: Past, asking: Asking, events: Iterable[Event]) -> Past:
     """What somebody sees after the events of their command on a past, which are in it already and may not touch what is hidden."""
-    if not isinstance(past, PublicPast):
-        return seen(past, asking.access)
-    later = past.whole
+    later = past.whole if isinstance(past, PublicPast) else past
     news = tuple(events)
     refuse_hidden(Past(later.events[: len(later.events) - len(news)], later.sequence), asking, news)
     return seen(later, asking.access)

@@ -9,7 +9,12 @@ from typing import Any
 from treaty.core import limits
 from treaty.core.access.authorized_view import readable_view, without_filter
 from treaty.core.access.permissions import PUBLISHED, Required, RequiredPermission, refuse_unless_met
-from treaty.core.access.private_subjects import PublicView, refuse_hidden_changes, writable_view
+from treaty.core.access.private_subjects import (
+    PublicView,
+    refuse_hidden_changes,
+    refuse_private_creation,
+    writable_view,
+)
 from treaty.core.access.rights import Permission
 from treaty.core.access.script_permissions import NEEDS_OF, needs_of
 from treaty.core.command import Command, Decision, StagedView, UnansweredError, finish_work
@@ -88,6 +93,8 @@ def preview_script(view: View, command: Command[PreviewScript], engine: SchemaEn
     base = writable_view(without_filter(view)[0], command.access)
     stage = StagedView(base, command, engine, PREVIEW, rehearsal=True)
     _run_members(stage, request.members)
+    if command.access is not None:
+        refuse_private_creation(stage.rows, command.access, command.principal, PREVIEW)
     staged_view = _shown_view(stage)
     if not request.questions:
         return Decision((), ScriptPreview())

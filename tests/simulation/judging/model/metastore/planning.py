@@ -271,8 +271,7 @@ def _created(past: Past, asking: Asking, job: PlanningJob, create: m.CreateSourc
     began = decided_on(whole, sender.access)
     rights.refuse_unless_publisher(began, sender, request, needs)
     done = create_source(began, sender, request)
-    if began is not whole:
-        refuse_hidden(whole, sender, (*done.events, *done.rehearsed))
+    refuse_hidden(whole, sender, (*done.events, *done.rehearsed))
     return done
 
 
