@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.laws.test_private_subjects import ADMIN, NICK, OUTER, RECORD, USED, USER, bench, verdict
+from tests.laws.private_bench import ADMIN, NICK, OUTER, RECORD, USED, USER, private_bench, verdict
 from tests.laws.toy import Bench
-from treaty.core.access.private_subjects import PublicView, subject_of_row
+from treaty.core.access.private_subjects import OWNED, PublicView, subject_of_row
 from treaty.core.access.rights import Access
 from treaty.core.command import Decision
 from treaty.core.invariants import find_violations
@@ -31,14 +31,25 @@ from treaty.core.refusals import AssociationNotFound, Forbidden, InvalidAssociat
 from treaty.core.schema import Draft, Reference
 from treaty.core.sources import SourceColumn, SourcePart
 from treaty.core.state import state_tables as t
-
-__all__ = ["bench"]
+from treaty.core.state.association_table import ASSOCIATION
 
 TOPIC = Resource("topic", "cluster", "id")
 OF_DECISIONS = {
     t.VERSION_BY_SCHEMA, t.VERSION_BY_CONTENT, t.VERSION_BY_IDENTITY, t.SUBJECT_PRIVATE, t.CONFIG_BY_ALIAS, t.CONFIG_BY_POLICY,
+    *ASSOCIATION.indexes,
 }  # fmt: skip
-"""Indexes that decisions see whole: by content and id, and who uses what. What they name is hidden when its row is read."""
+"""Indexes that decisions see whole: by content and id, who uses what, and which topics are bound. What they name is hidden when its
+row is read; of an association the command tells that it is there."""
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return private_bench()
+
+
+def everything() -> Access:
+    """The access of ADMIN that means private subjects too."""
+    return Access((replace(ADMIN.rules[0], private=True),))
 
 
 def test_every_index_that_names_a_subject_hides_a_private_one_from_commands(bench: Bench) -> None:
@@ -46,24 +57,26 @@ def test_every_index_that_names_a_subject_hides_a_private_one_from_commands(benc
     bench.do(Register(far, RECORD, create_with=SubjectCreation(private=True)))
     bench.do(AddCodec(USER, CodecType("gzip")))
     bench.do(AssignEncoding(USER, 0, "gzip"))
-    bench.do(Publish(USER, "1-0-0", Draft(OUTER, "AVRO", (Reference("R", USED.name, 1),)), patch=True))
+    refers = Draft(OUTER, "AVRO", (Reference("R", USED.name, 1),))
+    bench.do(Publish(USER, "1-0-1", refers, supersedes=("1-0-0",)))
+    bench.do(Associate(TOPIC, (AssociationSpec(subject=USER),)))
     view = PublicView(bench.tables, ADMIN)
     compared = set()
     for table in t.TABLES.values():
         for index in set(table.indexes) - OF_DECISIONS:
             for key in bench.tables.keys(table):
-                value = bench.tables.get(table, key)
                 if subject_of_row(table, key) not in {USER, far}:
                     continue
-                assert value is not None
-                for entry in index.entries(key, value):
-                    assert key in set(bench.tables.find(index, entry)) if not index.key_of else True
-                    assert key not in set(view.find(index, entry) if not index.key_of else ())
+                for entry in index.entries(key, bench.tables.get(table, key)):
+                    if index.key_of is None:  # others are walked only
+                        assert key in set(bench.tables.find(index, entry))
+                        assert key not in set(view.find(index, entry))
                     if index.ordered:
+                        assert entry in set(bench.tables.walk(index, entry, (*entry, "")))
                         assert entry not in set(view.walk(index, entry, (*entry, "")))
-                    compared.add(index.name)
-    assert {"version.subject", "version.number", "version.listed", "subject.elsewhere", "counter.subject"} <= compared
-    assert {"encoding.version", "name.version"} <= compared
+                    compared.add(index)
+    named = {index for table in (*OWNED, t.COUNTER) for index in table.indexes}
+    assert compared == named - OF_DECISIONS
 
 
 def test_a_resource_is_bound_to_a_private_subject_as_to_one_that_never_was(bench: Bench) -> None:
@@ -109,10 +122,6 @@ def test_a_topic_of_a_private_subject_gets_no_second_one_and_is_not_taken_from_i
     assert isinstance(verdict(bench, Dissociate(TOPIC.id)), AssociationNotFound)
     assert not [*find_violations(bench.tables)]
     assert isinstance(verdict(bench, Dissociate(TOPIC.id), everything()), Decision)
-
-
-def everything() -> Access:
-    return Access((replace(ADMIN.rules[0], private=True),))
 
 
 @pytest.mark.parametrize("update", [False, True])
@@ -161,7 +170,7 @@ def test_a_preview_makes_no_private_subject_that_its_sender_may_not_read(bench: 
     defined = SourceDefinition(
         "s", "STREAM", "CREATE", (SourceColumn("a", "INT"),), value=value, connector="kafka", place="s"
     )
-    for request in (PreviewScript, RunScript):
-        assert isinstance(
-            verdict(bench, request((ScriptMember(CreateSource(defined, value_schema=schema)),))), Forbidden
-        )
+    members = (ScriptMember(CreateSource(defined, value_schema=schema)),)
+    for request in (PreviewScript(members), RunScript(members), RunScript(members, dry_run=True)):
+        assert isinstance(verdict(bench, request), Forbidden), request
+        assert isinstance(verdict(bench, request, everything()), Decision), request

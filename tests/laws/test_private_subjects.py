@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.laws.test_policy_cases import Engine
+from tests.laws.private_bench import ADMIN, NICK, OUTER, RECORD, USED, USER, VENDOR, private_bench, verdict
 from tests.laws.toy import Bench
 from treaty.core.access.api_key_rules import rule_of_key
 from treaty.core.access.rights import Access, AccessRule, with_included
@@ -37,25 +37,10 @@ from treaty.core.refusals import Forbidden, NotEmpty, NotFound, NotPermitted, Re
 from treaty.core.schema import Draft, Reference
 from treaty.core.state.values import PolicyValue
 
-ADMIN = Access((AccessRule(("user:root",), with_included(["admin"]), ("*",), ("*",)),))
-VENDOR = Access((AccessRule(("user:root",), with_included(["admin"]), ("p/*", "nick"), ("*",)),))
-USED, USER = Subject(".", "p/used/avro"), Subject(".", "p/user/avro")
-NICK = Subject(".", "nick")
-RECORD = Draft('{"type":"record","name":"R","fields":[]}', "AVRO")
-OUTER = '{"type":"record","name":"O","fields":[{"name":"r","type":"R"}]}'
-
 
 @pytest.fixture
 def bench() -> Bench:
-    made = Bench()
-    made.engine = Engine()
-    made.do(Publish(USED, "1-0-0", RECORD), "used")
-    made.do(Publish(USER, "1-0-0", Draft(OUTER, "AVRO", (Reference("R", USED.name, 1),)), private=True), "user")
-    return made
-
-
-def verdict(bench: Bench, request: Any, access: Access | None = ADMIN) -> Any:
-    return decide(bench.tables, Command(request, "c", 1, "user:root", access), bench.engine)
+    return private_bench()
 
 
 def test_a_private_schema_keeps_what_it_refers_to_and_is_not_named(bench: Bench) -> None:

@@ -16,8 +16,7 @@ from treaty.core.access.private_subjects import (
     PublicView,
     keep_hidden_aliases,
     may_read,
-    refuse_hidden_changes,
-    refuse_private_creation,
+    refuse_private_changes,
     touches_private,
     writable_view,
 )
@@ -93,12 +92,9 @@ def decide_with_pauses(
 
 def _check_rows(view: View, command: Command[Any], decision: Decision[Any], name: str) -> Decision[Any]:
     """Return a decision with what its rows keep of hidden aliases; raise `Forbidden` for rows that the caller may not write."""
-    access = command.access
-    assert access is not None
-    refuse_private_creation(decision.rows, access, command.principal, name)
+    refuse_private_changes(view, decision.rows, command.access, command.principal, name)
     if not isinstance(view, PublicView):
         return decision
-    refuse_hidden_changes(view, decision.rows, command.principal, name)
     return replace(decision, rows=tuple(keep_hidden_aliases(view, decision.rows)))
 
 

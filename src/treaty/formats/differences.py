@@ -134,7 +134,7 @@ def list_harmless(
     if form.harmless is None:
         return []
     paths = {
-        side: {path for one in harmful if one.reader == side for path in _list_enclosing(one.path)}
+        side: {path for difference in harmful if difference.reader == side for path in _list_enclosing(difference.path)}
         for side in ("new", "old")
     }
     return [

@@ -226,7 +226,9 @@ class FormatEngine:
         if self.formats.find(question.meaning.format) is not None:
             form, model = self.model(question.meaning, strict=False)
         new = self._make_validated(question.meaning, question.metadata, 0)
-        versions = tuple(self._make_validated(one.meaning, one.metadata, one.number) for one in question.versions)
+        versions = tuple(
+            self._make_validated(version.meaning, version.metadata, version.number) for version in question.versions
+        )
         faults: list[Diagnostic] = []
         for text in question.validators:
             spend(count_characters(question.meaning) >> 3)

@@ -31,7 +31,7 @@ class _ReferenceResolver:
         needed = self.form.references(text)
         missing = [one for one in needed if one.name not in self.given]
         if missing:
-            raise InvalidSchemaError(tuple(self._make_missing_fault(one, chain) for one in missing))
+            raise InvalidSchemaError(tuple(self._make_missing_fault(reference, chain) for reference in missing))
         bindings = tuple(ResolvedReference(one.name, one.name, 1, self._follow(one, chain)) for one in needed)
         return ResolvedSchema(self.form.name, text, bindings)
 

@@ -52,7 +52,9 @@ def edit_tags(
     edits = [(one, True) for one in add] + [(one, False) for one in remove]
     for tagged, _ in edits:
         _check(tagged)
-    entities = _find_entities(form.tagging.entities(model), {(one.kind, _strip_dot(one.path)) for one, _ in edits})
+    entities = _find_entities(
+        form.tagging.entities(model), {(place.kind, _strip_dot(place.path)) for place, _ in edits}
+    )
     tags: dict[Hashable, tuple[str, ...]] = {}
     for tagged, adding in edits:
         target = entities.get((tagged.kind, _strip_dot(tagged.path)))

@@ -58,7 +58,7 @@ class _Batches:
             return self._encode_each(rows)
         half = len(rows) // 2
         parts = (np.arange(half), np.arange(half, len(rows)))
-        return pa.concat_arrays([self._encode_dense(rows.take(pa.array(one))) for one in parts])
+        return pa.concat_arrays([self._encode_dense(rows.take(pa.array(part))) for part in parts])
 
     def _encode_each(self, rows: pa.Array) -> pa.Array:
         try:

@@ -96,7 +96,7 @@ class RevisionCheck:
         now = read_text(path) if self.index is None else _read_indexed(self.index, path)
         new = _find_source(path, now, since.format, formats)
         olds = () if before is None else (SchemaSource(f"{path}@{since.base}", before, new.format),)
-        earlier = [since.references.resolve(replace(one, path=path), formats, self._read_earlier) for one in olds]
+        earlier = [since.references.resolve(replace(old, path=path), formats, self._read_earlier) for old in olds]
         later = since.references.resolve(new, formats, self._read_current)
         history = compare_history(self.parser, earlier, later, since.policy)
         if any(step.faults for step in history.steps):

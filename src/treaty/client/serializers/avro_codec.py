@@ -124,7 +124,7 @@ class AvroCodec:
     @cached_property
     def lookup_digest(self) -> str:
         """A key that is equal for schemas whose payloads are read alike: without docs, aliases and defaults."""
-        named = {name: _strip_comments(one) for name, one in self.named.items() if name != _WRAPPER}
+        named = {name: _strip_comments(schema) for name, schema in self.named.items() if name != _WRAPPER}
         return json.dumps([_strip_comments(self.payload), named], sort_keys=True)
 
     @property
@@ -296,7 +296,7 @@ def _json(text: str) -> Any:
 
 def _describe_errors(error: ValidationError) -> str:
     """Return the message of a mismatch, without the name of the wrapper."""
-    whys = [f"{one.field or 'value'}: {_describe_error(one)}" for one in error.errors]
+    whys = [f"{fault.field or 'value'}: {_describe_error(fault)}" for fault in error.errors]
     return "; ".join(whys).replace(f"{_WRAPPER}.r", "value")
 
 

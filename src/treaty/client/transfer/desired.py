@@ -71,7 +71,7 @@ class _Ordering:
                 waiting.append((desired, needed))
                 self.names[desired.format, desired.path] = desired
         while waiting:
-            ready = [one for one in waiting if all(self._is_known(one[0], name) for name in one[1])]
+            ready = [pending for pending in waiting if all(self._is_known(pending[0], name) for name in pending[1])]
             if not ready:
                 self.problems += [self._explain_waiting(desired, needed, waiting) for desired, needed in waiting]
                 break

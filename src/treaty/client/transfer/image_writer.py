@@ -81,8 +81,12 @@ class _Writing:
                     self._register_wave(pool, wave)
                 for requests in finish_groups(plan.groups):
                     self._send_all(pool, requests)
-                self._send_all(pool, ((f"deletion of {_name(one)}", _delete(one)) for one in plan.deletions))
-                self._send_all(pool, ((_tie(one), self._associate(one)) for one in plan.associations))
+                self._send_all(
+                    pool, ((f"deletion of {_name(version)}", _delete(version)) for version in plan.deletions)
+                )
+                self._send_all(
+                    pool, ((_tie(association), self._associate(association)) for association in plan.associations)
+                )
                 for problem in pool.map(self._configure, plan.configs):
                     self._count(problem)
         finally:

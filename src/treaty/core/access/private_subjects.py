@@ -1,6 +1,6 @@
 """Private subjects: for callers who may not read them they do not exist."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -113,11 +113,9 @@ class PublicView:
         if at is not None and self.hides(Subject(str(entry[at]), str(entry[at + 1]))):
             return iter(())
         keys = self._base.find(index, entry, head)
-        return (
-            keys
-            if index is not t.SUBJECT_ELSEWHERE
-            else (key for key in keys if not self.hides(Subject(*map(str, key))))
-        )
+        if index is t.SUBJECT_ELSEWHERE:
+            return (key for key in keys if not self.hides(Subject(*map(str, key))))
+        return keys
 
     def count(self, table: Table[K, V], group: Key) -> int:
         """Return the number of rows in a group."""
@@ -162,6 +160,15 @@ def subject_of_row(table: t.AnyTable, key: Key) -> Subject | None:
     return None
 
 
+def refuse_private_changes(view: View, rows: Sequence[Row], access: Access | None, principal: str, name: str) -> None:
+    """Raise `Forbidden` for a decision on a view that would make, change or name a private subject that the caller may not read."""
+    if access is None:
+        return
+    _refuse_private_creation(rows, access, principal, name)
+    if isinstance(view, PublicView):
+        refuse_hidden_changes(view, rows, principal, name)
+
+
 def refuse_hidden_changes(view: PublicView, rows: Iterable[Row], principal: str, name: str) -> None:
     """Raise `Forbidden` for a decision that would change a hidden subject, or make an alias of one."""
     for row in rows:
@@ -199,7 +206,7 @@ def touches_private(view: View, subject: Subject | None, rows: Iterable[Row]) ->
     return any(is_private(view, subject) for subject in touched if subject is not None)
 
 
-def refuse_private_creation(rows: Iterable[Row], access: Access, principal: str, name: str) -> None:
+def _refuse_private_creation(rows: Iterable[Row], access: Access, principal: str, name: str) -> None:
     """Raise `Forbidden` for a decision that makes a private subject, if its maker could not read it."""
     for row in rows:
         if row.table == t.SUBJECT.name and getattr(row.value, "private", False):

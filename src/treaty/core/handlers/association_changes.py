@@ -245,10 +245,7 @@ def _tie(stage: StagedView, resource: Resource, spec: AssociationSpec, *, update
     if old is not None:
         _refuse_changed(old[1], new, spec, update=update)
     key = AssociationKey(resource.id, spec.kind, str(subject))
-    if (
-        stage.view.get(SUBJECT, subject) is not None
-    ):  # a new one has no association, and of a hidden one nothing is said
-        _refuse_crowded(stage.view, subject, key, new, fresh=old is None)
+    _refuse_crowded(stage.view, subject, key, new, fresh=old is None)
     schema = None
     if spec.schema is not None:
         request = replace(spec.schema, subject=subject)
@@ -337,8 +334,8 @@ def _refuse_changed(old: Value, new: Value, spec: AssociationSpec, *, update: bo
 
 
 def _is_visible(view: View, value: Value) -> bool:
-    """Return whether the subject of an association is there for the caller. Of a private subject that they may not read they hear
-    that the resource has one, and nothing else.
+    """Return whether the caller may know the subject of an association. A hidden one has no row in the view of a command; the
+    association itself is there, so that a resource has one subject of each kind.
     """
     return view.get(SUBJECT, subject_of(value.subject)) is not None
 
@@ -357,7 +354,9 @@ def _subject_fixed(new: str) -> InvalidAssociation:
 
 
 def _refuse_crowded(view: View, subject: Subject, key: AssociationKey, new: Value, *, fresh: bool) -> None:
-    """A strong association stands alone, and weak ones are counted."""
+    """A strong association stands alone, and weak ones are counted. Nothing is said of those of a hidden subject."""
+    if view.get(SUBJECT, subject) is None:
+        return
     neighbours = [other for other in tied.of_subject(view, subject) if other != key]
     if neighbours and new.lifecycle == "STRONG":
         raise subject_associated(subject)

@@ -115,13 +115,13 @@ class _Translation:
         return self.schema(value, old, new) if isinstance(value, dict) else value
 
     def _map(self, value: dict[str, Json], old: Place, new: Place) -> dict[str, Json]:
-        return {key: self._translate(one, (*old, key), (*new, key)) for key, one in value.items()}
+        return {key: self._translate(child, (*old, key), (*new, key)) for key, child in value.items()}
 
     def _translate_each(self, value: Json, old: Place, new: Place) -> Json:
         """Return a schema, or each of a list."""
         if not isinstance(value, list):
             return self._translate(value, old, new)
-        return [self._translate(one, (*old, str(at)), (*new, str(at))) for at, one in enumerate(value)]
+        return [self._translate(child, (*old, str(at)), (*new, str(at))) for at, child in enumerate(value)]
 
     def _extends(self, value: Json, old: Place, new: Place, every: list[Json]) -> None:
         for at, schema in enumerate(value if isinstance(value, list) else [value]):

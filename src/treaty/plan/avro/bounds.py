@@ -193,7 +193,7 @@ class _Opener:
                     else branch
                     for branch in kept_branches
                 )
-            kept_branches += tuple(self.hollow_out(branch) for branch, found in pairs if found is None)
+            kept_branches += tuple(self.hollow_out(branch) for branch, counterpart in pairs if counterpart is None)
         return AvroUnion(kept_branches)
 
     def hollow_out(self, node: AvroType) -> AvroType:

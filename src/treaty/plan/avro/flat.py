@@ -85,7 +85,7 @@ def put_nulls_first(schema: AvroSchema) -> AvroSchema:
         names[full] = named
         if isinstance(named, AvroRecord):
             names[full] = replace(
-                named, fields=tuple(replace(one, type=_put_null_first(one.type)) for one in named.fields)
+                named, fields=tuple(replace(field, type=_put_null_first(field.type)) for field in named.fields)
             )
     return AvroSchema(_put_null_first(schema.root), names)
 
@@ -97,5 +97,5 @@ def _put_null_first(node: AvroType) -> AvroType:
         case AvroMap():
             return replace(node, values=_put_null_first(node.values))
         case AvroUnion():
-            return AvroUnion(tuple(sorted(map(_put_null_first, node.branches), key=lambda one: not is_null(one))))
+            return AvroUnion(tuple(sorted(map(_put_null_first, node.branches), key=lambda branch: not is_null(branch))))
     return node

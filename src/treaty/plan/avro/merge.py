@@ -306,7 +306,7 @@ class _Merger:
             case AvroMap():
                 return replace(node, values=self.adopt_type(node.values, path))
             case AvroUnion():
-                return AvroUnion(tuple(self.adopt_type(one, path) for one in node.branches))
+                return AvroUnion(tuple(self.adopt_type(branch, path) for branch in node.branches))
             case AvroPrimitive():
                 return node
         named = self.newer.names[node.full]
@@ -319,7 +319,9 @@ class _Merger:
         self.seen.add((named.full, named.full))
         if isinstance(named, AvroRecord):
             self._originate(self.newer, named.full, named)
-            fields = tuple(replace(one, type=self.adopt_type(one.type, f"{path}/{one.name}")) for one in named.fields)
+            fields = tuple(
+                replace(field, type=self.adopt_type(field.type, f"{path}/{field.name}")) for field in named.fields
+            )
             self.names[named.full] = replace(named, fields=fields)
         return AvroReference(named.full)
 

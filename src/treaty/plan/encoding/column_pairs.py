@@ -119,7 +119,9 @@ class _ColumnPairing:
         same = [part.source for part in parts] == [one.name for one in have.columns] and all(
             part.fit.same and part.name == part.source for part in parts
         )
-        oneofs = tuple(LossCheck("oneof", group) for one in target.oneofs if len(group := _list_paired(one, parts)) > 1)
+        oneofs = tuple(
+            LossCheck("oneof", group) for oneof in target.oneofs if len(group := _list_paired(oneof, parts)) > 1
+        )
         return ColumnConversion(
             path, "record", f"STRUCT<{kinds}>", type_ddl(have), same=same, parts=tuple(parts), checks=oneofs
         )

@@ -75,7 +75,7 @@ class _JsonTargets:
         """Names that must be there, and what is said about each, by the place and by the choices at it."""
         required, properties = set(merged.required), {name: list(nodes) for name, nodes in merged.properties.items()}
         for choice in merged.choices if depth < CHOICES else ():
-            parts = [self._list_properties(merge_constraints(self._document, [one]), depth + 1) for one in choice]
+            parts = [self._list_properties(merge_constraints(self._document, [branch]), depth + 1) for branch in choice]
             required |= set[str].intersection(*(part[0] for part in parts)) if parts else set()
             for _, inside in parts:
                 for name, nodes in inside.items():

@@ -86,4 +86,4 @@ class EncodePlan:
 
 def list_steps(fit: ColumnConversion) -> tuple[tuple[str, str], ...]:
     """Where something is done or checked, and what, in words."""
-    return tuple((one.path, step) for one in fit.walk() for step in one.steps() if one.path or step)
+    return tuple((part.path, step) for part in fit.walk() for step in part.steps() if part.path or step)

@@ -98,7 +98,7 @@ def _refuse_other_tables(tree: TreeNode, *, inside: bool) -> None:
             raise BodyRefusedError(
                 "READ_REFUSED", "the query reads what is no source of the metastore", "the name of a stream or table"
             )
-        waiting += [(one, in_view or node.kind == "View") for one in (*node.children, *node.list_inner())]
+        waiting += [(child, in_view or node.kind == "View") for child in (*node.children, *node.list_inner())]
 
 
 def is_streaming(node: TreeNode) -> bool:

@@ -123,7 +123,7 @@ def _check_sizes(tree: TreeNode, tokens: Sequence[SqlToken]) -> None:
     """Raise for numbers that make a text or an array larger than BODY_ELEMENTS: a constant is computed whole before anything runs."""
     sizes: dict[int, int] = {}
     for node in reversed([*tree.walk()]):
-        below = [sizes[id(one)] for one in (*node.children, *node.list_inner())]
+        below = [sizes[id(child)] for child in (*node.children, *node.list_inner())]
         name = _function_name(node).lower() if node.kind in _NAME_MEMBERS else ""
         size = math.prod(below) if name in LAMBDA_FUNCTIONS else max(below, default=1)
         count = _count_elements(name, node)

@@ -185,5 +185,5 @@ def set_state(view: View, command: Command[SetSourceState], engine: SchemaEngine
     if stored.desired == request.state:
         return Decision((), describe_stored(stored))
     source = replace(stored, desired=request.state, changed_by=command.principal, changed=command.time)
-    rows = () if request.dry_run else (make_row(SOURCE, key, source), *expired_rows(view, command.time))
-    return Decision(rows, describe_stored(source, replaced=True))
+    rows = (make_row(SOURCE, key, source), *expired_rows(view, command.time))
+    return Decision(rows, describe_stored(source, replaced=True), rehearsal=request.dry_run)

@@ -8,13 +8,7 @@ from typing import Any, cast
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.access.permissions import PUBLISHED, RequiredPermission, refuse_unless_met
-from treaty.core.access.private_subjects import (
-    PublicView,
-    may_read,
-    refuse_hidden_changes,
-    refuse_private_creation,
-    writable_view,
-)
+from treaty.core.access.private_subjects import PublicView, may_read, refuse_private_changes, writable_view
 from treaty.core.access.rights import Access, AccessRule, Permission
 from treaty.core.access.source_permissions import on_source
 from treaty.core.access.statement_permissions import of_create_source
@@ -277,10 +271,7 @@ def _create(
     if access is not None:
         _refuse_unless_permitted(base, access, job.sender, create)
     created = create_source(base, replace(command, request=create, principal=job.sender, access=access), engine)
-    if access is not None:
-        refuse_private_creation(created.rows, access, job.sender, CREATE)
-    if isinstance(base, PublicView):
-        refuse_hidden_changes(base, created.rows, job.sender, CREATE)
+    refuse_private_changes(base, created.rows, access, job.sender, CREATE)
     return replace(created, rows=()) if created.rehearsal else created
 
 

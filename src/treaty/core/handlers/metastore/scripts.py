@@ -9,12 +9,7 @@ from typing import Any
 from treaty.core import limits
 from treaty.core.access.authorized_view import readable_view, without_filter
 from treaty.core.access.permissions import PUBLISHED, Required, RequiredPermission, refuse_unless_met
-from treaty.core.access.private_subjects import (
-    PublicView,
-    refuse_hidden_changes,
-    refuse_private_creation,
-    writable_view,
-)
+from treaty.core.access.private_subjects import PublicView, refuse_private_changes, writable_view
 from treaty.core.access.rights import Permission
 from treaty.core.access.script_permissions import NEEDS_OF, needs_of
 from treaty.core.command import Command, Decision, StagedView, UnansweredError, finish_work
@@ -93,8 +88,6 @@ def preview_script(view: View, command: Command[PreviewScript], engine: SchemaEn
     base = writable_view(without_filter(view)[0], command.access)
     stage = StagedView(base, command, engine, PREVIEW, rehearsal=True)
     _run_members(stage, request.members)
-    if command.access is not None:
-        refuse_private_creation(stage.rows, command.access, command.principal, PREVIEW)
     staged_view = _shown_view(stage)
     if not request.questions:
         return Decision((), ScriptPreview())
@@ -110,11 +103,10 @@ def _shown_view(stage: StagedView) -> View:
     Commands are decided on a view in which hidden subjects are missing, and a caller who may not read a subject is known by its
     row: so a question is answered over all rows. Raises `Forbidden` for commands that would change a hidden subject.
     """
-    base, command = stage.base, stage.command
+    base, command, rows = stage.base, stage.command, stage.rows
+    refuse_private_changes(base, rows, command.access, command.principal, stage.operation)
     if not isinstance(base, PublicView):
         return readable_view(stage.view, command.access)
-    rows = stage.rows
-    refuse_hidden_changes(base, rows, command.principal, stage.operation)
     later = Overlay(base.base)
     later.put(rows, 0)
     return readable_view(later, command.access)

@@ -73,8 +73,8 @@ def create_type(view: View, command: Command[CreateType], engine: SchemaEngine) 
     row = StoredType(
         request.name, definition, generation, used, request.comment, command.principal, command.time, request.label
     )
-    rows = () if request.dry_run else (make_row(TYPE, key, row), *expired_rows(view, command.time))
-    return Decision(rows, TypeStored(request.name, generation, created=True))
+    rows = (make_row(TYPE, key, row), *expired_rows(view, command.time))
+    return Decision(rows, TypeStored(request.name, generation, created=True), rehearsal=request.dry_run)
 
 
 def drop_type(view: View, command: Command[DropType], engine: SchemaEngine) -> Decision[TypeDropped]:
@@ -94,8 +94,8 @@ def drop_type(view: View, command: Command[DropType], engine: SchemaEngine) -> D
             old=stored.name,
             allowed="drop or change what uses it first",
         )
-    rows = () if request.dry_run else (make_tombstone(TYPE, key), *expired_rows(view, command.time))
-    return Decision(rows, TypeDropped(stored.name, dropped=True))
+    rows = (make_tombstone(TYPE, key), *expired_rows(view, command.time))
+    return Decision(rows, TypeDropped(stored.name, dropped=True), rehearsal=request.dry_run)
 
 
 def refuse_unfit_columns(view: View, columns: Sequence[SourceColumn]) -> None:

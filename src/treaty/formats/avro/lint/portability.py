@@ -133,7 +133,9 @@ def _member_misspelt(schema: AvroSchema) -> Iterator[Advice]:
         for name, _ in owner.props:
             folded = name.casefold()
             meant = (
-                _MEANT.get(folded) or right.get(folded) or next((one for one in WORDS if _is_near(folded, one)), None)
+                _MEANT.get(folded)
+                or right.get(folded)
+                or next((word for word in WORDS if _is_near(folded, word)), None)
             )
             if meant is not None and name not in {meant, *WORDS}:
                 yield (path, name), f"Avro ignores the member {name!r}", f"perhaps {meant}"

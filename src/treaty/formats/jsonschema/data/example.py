@@ -154,7 +154,7 @@ class _ExampleGenerator:
         """As few items as may be where it is deep, a few more elsewhere."""
         minimum, maximum = constraints.get_maximum("minItems", 0), constraints.get_minimum("maxItems", 1_000)
         listed = max(
-            (len(one) for word in ("items", "prefixItems") for one in constraints.get_all(word, list)),  # type: ignore[arg-type]  # lists only
+            (len(members) for word in ("items", "prefixItems") for members in constraints.get_all(word, list)),  # type: ignore[arg-type]  # lists only
             default=0,
         )
         drawn_count = 0 if depth > _DEEP else self.draw.below(4) + (listed if self.draw.chance(60) else 0)

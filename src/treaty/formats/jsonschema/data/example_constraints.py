@@ -60,11 +60,11 @@ class ExampleConstraints:
 
     def get_maximum(self, word: str, otherwise: int) -> int:
         """The highest whole number under a keyword."""
-        return max((int(one) for one in self.get_all(word, (int, Decimal))), default=otherwise)  # type: ignore[arg-type]  # numbers only
+        return max((int(number) for number in self.get_all(word, (int, Decimal))), default=otherwise)  # type: ignore[arg-type]  # numbers only
 
     def get_minimum(self, word: str, otherwise: int) -> int:
         """The lowest whole number under a keyword."""
-        return min((int(one) for one in self.get_all(word, (int, Decimal))), default=otherwise)  # type: ignore[arg-type]  # numbers only
+        return min((int(number) for number in self.get_all(word, (int, Decimal))), default=otherwise)  # type: ignore[arg-type]  # numbers only
 
     def names(self) -> list[str]:
         """The names of properties that any schema speaks about."""
@@ -127,7 +127,7 @@ class ExampleConstraints:
                 other = _fraction(strict)
                 if other is not None:
                     into.append((other, True))
-        steps = [one for one in map(_fraction, self.get_all("multipleOf", (int, Decimal))) if one]
+        steps = [step for step in map(_fraction, self.get_all("multipleOf", (int, Decimal))) if step]
         step = steps[0] if steps else None
         for multiple in steps[1:]:
             assert step is not None

@@ -39,7 +39,7 @@ class CustomOptions:
         scope = get_scope(self._schema, full)
         options = self._interpreted.interpret(options, kind, full)
         by_name: dict[str, list[ProtoOption]] = {}
-        for option in sorted((self._complete_option(one, scope) for one in options), key=get_sort_name):
+        for option in sorted((self._complete_option(part, scope) for part in options), key=get_sort_name):
             by_name.setdefault(get_sort_name(option), []).append(option)
         return tuple(
             ProtoOption(option.name, self._constant(option.value, scope))

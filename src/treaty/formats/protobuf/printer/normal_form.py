@@ -72,7 +72,7 @@ class _Normal:
         return replace(
             message,
             fields=self._fields(message.fields, inner),
-            oneofs=tuple(sorted((self._oneof(one, inner) for one in message.oneofs), key=_lowest_number)),
+            oneofs=tuple(sorted((self._oneof(oneof, inner) for oneof in message.oneofs), key=_lowest_number)),
             messages=tuple(self._message(one, inner) for one in message.messages),
             enums=tuple(self._enum(one, inner) for one in message.enums),
             extends=self._extends(message.extends, inner),

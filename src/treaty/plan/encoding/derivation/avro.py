@@ -84,7 +84,7 @@ class _AvroSchemaBuilder:
                     fields.append(field)
                 continue
             fields.append(self._grow_field(by_name.pop(source), field, full, f"{path}/{field.name}"))
-        fields += [self._make_field(one, full, f"{path}/{one.name}") for one in by_name.values()]
+        fields += [self._make_field(column, full, f"{path}/{column.name}") for column in by_name.values()]
         self.names[full] = replace(old, fields=tuple(fields)) if old else AvroRecord(full, tuple(fields))
         return AvroReference(full)
 

@@ -15,4 +15,4 @@ def is_held(find_target: FindTarget, handle: Handle, column: Column) -> bool:
         conversion = pair_column(column, find_target, handle)
     except PlanError:
         return False
-    return all(check.name not in LOSSES for one in conversion.walk() for check in one.checks)
+    return all(check.name not in LOSSES for step in conversion.walk() for check in step.checks)

@@ -65,7 +65,7 @@ def status(pipeline: Pipeline, spark: SparkSession) -> PipelineStatus:
     last = history.last
     lag, no_lag = ask_lag(pipeline, read_last_offsets(spark, pipeline.checkpoint, last.batch) if last else {})
     routes = [make_route(pipeline, topic) if topic else TopicRoute(pipeline) for topic, _, _ in plans]
-    bad = tuple(one for route in routes for one in _list_bad(route, spark))
+    bad = tuple(rows for route in routes for rows in _list_bad(route, spark))
     return PipelineStatus(query, last, lag, no_lag, bad, plans, list_plan_queries(pipeline, plans))
 
 

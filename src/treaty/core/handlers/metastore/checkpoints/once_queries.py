@@ -38,8 +38,9 @@ def add_once_query(view: View, command: Command[CreateSource], engine: SchemaEng
     source = replace(
         stored, once=(once, *former), revision=stored.revision + 1, changed_by=command.principal, changed=command.time
     )
-    rows = () if request.dry_run else (make_row(SOURCE, key, source), *expired_rows(view, command.time))
-    return Decision(rows, SourceStored(source.name, source.kind, source.generation, source.revision, replaced=True))
+    rows = (make_row(SOURCE, key, source), *expired_rows(view, command.time))
+    answer = SourceStored(source.name, source.kind, source.generation, source.revision, replaced=True)
+    return Decision(rows, answer, rehearsal=request.dry_run)
 
 
 def _refuse_other_definition(stored: Source, request: CreateSource) -> None:

@@ -189,7 +189,7 @@ class SchemaProver:
             yield [self.extend_facts(facts, case, settled=source.settled | {name}) for case in cases]
         if facts.values is not None:
             if 1 < len(facts.values) <= _VALUES:
-                yield [self.get_facts(source._replace(values=(one,))) for one in facts.values]
+                yield [self.get_facts(source._replace(values=(value,))) for value in facts.values]
         elif "anyOf" in claim.goal.words or "oneOf" in claim.goal.words:
             kinds = [kind & facts.types for kind in _KINDS if kind & facts.types]
             if len(kinds) > 1:

@@ -167,7 +167,7 @@ def _dependent_names(report: DifferenceReport, old: SchemaView, new: SchemaView)
     assert isinstance(before, dict)
     assert isinstance(after, dict)
     for name in {**before, **after}:
-        was, now = (_as_set(one.get(name)) for one in (before, after))
+        was, now = (_as_set(schema.get(name)) for schema in (before, after))
         if was == now:
             continue
         if was is None:
