@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from tests.change_cells import CELLS, RIGHT, ROWS, STATEMENTS, WRONG, ChangeCell, ChangedBody
 from tests.query_bodies import make_body
 from tests.real.query_places import Place
-from treaty.core.handlers.metastore.checkpoints.incarnations import compare_plans
+from treaty.core.handlers.metastore.checkpoints.continuation import compare_plans
 from treaty.core.messages.metastore.sources import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.refusals import Refusal
 from treaty.core.sources import QueryPlan, Source

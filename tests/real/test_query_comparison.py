@@ -18,8 +18,8 @@ from treaty.core.refusals import Invalid
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.compared_results import ONLY_OLD, RowCounts
 from treaty.spark.planner.service.statements import StatementPlanner
-from treaty.spark.runner.query_comparison import BatchComparer
-from treaty.spark.runner.row_differences import compare_frames
+from treaty.spark.runner.comparison.query_comparison import BatchComparer
+from treaty.spark.runner.comparison.row_differences import compare_frames
 
 pytestmark = pytest.mark.jvm
 LATE = "STREAM late WITH (CONNECTOR = 'delta', PATH = 'tables/late') AS SELECT id, carrier, delay{} FROM STREAM flights WHERE {}"

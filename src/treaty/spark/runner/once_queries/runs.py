@@ -23,12 +23,12 @@ from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import RESTRICTED
 from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
+from treaty.spark.runner.comparison.recorded_sources import list_deduplicated
 from treaty.spark.runner.data_roots import DataRoot
 from treaty.spark.runner.kafka_sink import NULL_KEY, KafkaSink
 from treaty.spark.runner.kafka_source import SourceNotRunnableError, find_cluster
 from treaty.spark.runner.once_queries.ledger import OnceLedger, find_version
 from treaty.spark.runner.once_queries.topics import OnceTopic
-from treaty.spark.runner.recorded_sources import list_deduplicated
 from treaty.spark.runner.row_order import ORDER, propagate_order
 from treaty.spark.runner.sinks import LAKES, TableSink
 from treaty.spark.runner.source_frames import BAD, SourceOpener, expand_columns, settle

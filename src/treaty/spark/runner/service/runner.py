@@ -20,7 +20,7 @@ from treaty.spark.runner.service.part_process import PartProcess
 from treaty.spark.runner.service.part_status import PartStatus
 from treaty.spark.runner.service.part_thread import DRAIN_SECONDS, PartHooks, PartThread
 from treaty.spark.runner.service.states import ENDED
-from treaty.spark.runner.service.sweep import FileSweep
+from treaty.spark.runner.service.sweep_thread import FileSweep
 from treaty.spark.runner.service.wanted import QuerySnapshot, WantedPart
 
 __all__ = ["LeaseLostError", "QueryRunner", "RunnerEvents", "RunnerPlace", "RunnerStatus", "SparkEndedError"]

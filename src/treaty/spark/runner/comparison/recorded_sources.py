@@ -18,9 +18,10 @@ from treaty.spark.lake.table import LakeTable
 from treaty.spark.planner.leaf_columns import list_needed
 from treaty.spark.planner.pseudo_columns import list_pseudo_columns, list_words
 from treaty.spark.planner.views import STREAM
+from treaty.spark.runner.comparison.compared_filters import find_conditions, keep_taken
+from treaty.spark.runner.comparison.recorded_tables import read_snapshots, read_version
+from treaty.spark.runner.comparison.row_differences import forget_rows
 from treaty.spark.runner.kafka_source import PARTITIONS_OF, RecordedOffsets, record_offsets
-from treaty.spark.runner.recorded_tables import read_snapshots, read_version
-from treaty.spark.runner.row_differences import forget_rows
 from treaty.spark.runner.row_order import ORDER
 from treaty.spark.runner.sinks import LAKES
 from treaty.spark.runner.source_frames import BAD, BAD_OF, SourceOpener, count_rows, expand_columns, settle
@@ -99,13 +100,26 @@ class SourceRecorder:
         pseudo = [one.name for one in list_pseudo_columns(source.columns, words)]
         needed = [*list_needed(source, [read for plan in self.plans for read in plan.reads], words), *pseudo]
         more = [name for name, keeps in ((ORDER, self.keeps_order), (ARRIVED, self.keeps_arrival)) if keeps]
-        kept_rows, observed = _keep_rows(rows.select(*map(print_name, needed), *more))
+        kept_rows = self._leave_untaken(source, rows.select(*map(print_name, needed), *more))
+        kept_rows, observed = _keep_rows(kept_rows)
         counted = observed.get(f"{PARTITIONS_OF}{source.generation}", {})
         ranges = tuple(_describe_offsets(source, offsets, counted)) or (
             f"the files of {source.place} from {self.compared.start} to {self.compared.end}",
         )
         counts = _describe_counts(observed.get(f"{BAD_OF}{source.generation}", {}))
         return RecordedSource(source, columns, kept_rows, ranges, counts)
+
+    def _leave_untaken(self, source: Source, rows: DataFrame) -> DataFrame:
+        """The rows that a body may take. A stream keeps all: the time of any row moves its watermark."""
+        conditions = [
+            find_conditions(self.opener.spark, plan.body, read.spelling or source.name)
+            for plan in self.plans
+            for read in plan.reads
+            if lower_name(read.source) == lower_name(source.name)
+        ]
+        if self.keeps_arrival or not all(conditions):
+            return rows
+        return keep_taken(self.opener.spark, rows, [one for listed in conditions for one in listed])
 
     def _record_table(self, source: Source, columns: tuple[SourceColumn, ...]) -> RecordedSource:
         """Rows of a table that can't change, which both queries read for themselves."""

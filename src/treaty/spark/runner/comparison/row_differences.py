@@ -23,6 +23,7 @@ from treaty.core.limits import COMPARE_ROWS
 from treaty.metastore.compared_results import DIFFERS, ONLY_NEW, ONLY_OLD, ComparedRow, RowCounts
 
 OLDS, NEWS, OLD, NEW, FAULTS, ROW, REST, SIDE = "olds", "news", "old", "new", "faults", "row", "rest", "side"
+PART = "part_{}"
 KIND = "kind"
 EQUAL = "equal"
 NOTHING = "_treaty_nothing"
@@ -181,13 +182,24 @@ def leave_equal_buckets(
 def _compare(both: DataFrame, names: Sequence[str], *, has_key: bool) -> DataFrame:
     """A row for each key, or each distinct row: counts by kind, and of one that is not equal the columns at fault and both sides as JSON."""
     is_new = F.col(SIDE)
+    kind = both.schema[ROW].dataType
+    assert isinstance(kind, StructType)
+    # By columns of their own, by which queries that group have put their rows into partitions already: those are not moved again.
+    parts_of_row = {PART.format(place): name for place, name in enumerate(kind.fieldNames())}
+    flat = [F.col(f"{ROW}.{print_name(name)}").alias(part) for part, name in parts_of_row.items()]
     # A record among the aggregates lets Spark sort the rows; where the rows are their keys, numbers are enough.
     firsts = {OLD: F.first(F.when(~is_new, F.col(REST)), ignorenulls=True), NEW: F.first(F.when(is_new, F.col(REST)), ignorenulls=True)}  # fmt: skip
-    grouped = both.groupBy(ROW).agg(
-        F.sum((~is_new).cast("long")).alias(OLDS),
-        F.sum(is_new.cast("long")).alias(NEWS),
-        *(one.alias(name) for name, one in firsts.items() if names),
+    grouped = (
+        both.select(*flat, REST, SIDE)
+        .groupBy(*parts_of_row)
+        .agg(
+            F.sum((~is_new).cast("long")).alias(OLDS),
+            F.sum(is_new.cast("long")).alias(NEWS),
+            *(one.alias(name) for name, one in firsts.items() if names),
+        )
     )
+    row = F.struct(*(F.col(part).alias(name) for part, name in parts_of_row.items()))
+    grouped = grouped.withColumn(ROW, row).drop(*parts_of_row)
     if not names:
         grouped = grouped.withColumns(dict.fromkeys(firsts, F.struct(F.lit(0).alias(NOTHING))))
     olds, news = F.col(OLDS), F.col(NEWS)

@@ -28,11 +28,11 @@ from treaty.spark.planner.leaf_columns import blank_streams
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import RESTRICTED
 from treaty.spark.planner.views import STREAM
-from treaty.spark.runner.compared_streams import ComparedStreams, ComparedWay, StreamedRows, choose_way
+from treaty.spark.runner.comparison.compared_streams import ComparedStreams, ComparedWay, StreamedRows, choose_way
+from treaty.spark.runner.comparison.recorded_sources import RecordedSource, SourceRecorder
+from treaty.spark.runner.comparison.recorded_tables import refuse_start
+from treaty.spark.runner.comparison.row_differences import FrameDifferences, compare_frames
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
-from treaty.spark.runner.recorded_sources import RecordedSource, SourceRecorder
-from treaty.spark.runner.recorded_tables import refuse_start
-from treaty.spark.runner.row_differences import FrameDifferences, compare_frames
 from treaty.spark.runner.row_order import ORDER, keep_last, propagate_order
 from treaty.spark.runner.source_frames import SourceOpener
 
