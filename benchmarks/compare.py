@@ -20,7 +20,7 @@ from treaty.spark import session
 from treaty.spark.planner.bodies import BodyPlanner, open_session
 from treaty.spark.planner.leaf_columns import blank_streams
 from treaty.spark.planner.service.statements import StatementPlanner
-from treaty.spark.runner.query_comparison import BatchComparer
+from treaty.spark.runner.comparison.query_comparison import BatchComparer
 from treaty.spark.runner.source_frames import SourceOpener
 
 ROWS = 1_000_000

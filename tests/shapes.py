@@ -17,7 +17,7 @@ from treaty.formats.avro.model import (
     NamedType,
     is_null,
 )
-from treaty.plan.avro.logical import find_column_logical
+from treaty.plan.avro.logical_types import find_column_logical
 from treaty.plan.value import DecodePlan
 
 Shape = Callable[[Any], Any]

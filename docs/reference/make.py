@@ -52,6 +52,7 @@ def pages() -> dict[str, str]:
         "metrics.md": MADE + _page("metrics_page.py"),
         "rights.md": MADE + _page("rights_page.py"),
         "server.md": MADE + _page("server_page.py"),
+        "files.md": MADE + _page("files_page.py"),
         "iglu-central.md": MADE + _page("iglu_central.py"),
         "glossary.md": GLOSSARY_MADE + _glossary(),
     }

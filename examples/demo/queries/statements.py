@@ -11,7 +11,7 @@ from treaty.core.registry import Registry
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.spark.planner.bodies import BodyPlanner
 from treaty.spark.planner.service.statements import StatementPlanner
-from treaty.spark.runner.query_comparison import BatchComparer
+from treaty.spark.runner.comparison.query_comparison import BatchComparer
 
 ARRIVED = "events/arrived"
 """The folder of the stream: files of events come into it while the query runs."""

@@ -178,7 +178,7 @@ class Format(Generic[Model]):
     - ``finding_form``: a finding as one message of a refusal, as the checker that clients know writes it: members of
       `Finding` in braces, which are ``{rule}``, ``{sentence}``, ``{detail}``, ``{path}``, ``{remedy}``, ``{writer}`` and ``{reader}``.
     - ``rules``: every difference that `compare` can report, harmless ones too.
-    - ``lints``: advice by id, off unless somebody asks for it by name.
+    - ``lints``: advice by id; a registration is held to those that its policy names.
     - ``columns(model)``: what the schema becomes in a table; None where the format has no such mapping.
     - ``check(model, text)``: faults of a value, given as JSON text in the format's own JSON encoding.
     - ``example(model, seed)``: a value of the schema as JSON text, the same for the same seed; raises `ValueError`

@@ -7,7 +7,8 @@ import pytest
 
 from tests.facades.confluent.form import Conversation, FormError, Names, conversations, difference, read
 from tests.facades.confluent.sections import SECTIONS
-from treaty.api.confluent.query import NONE, in_context
+from treaty.api.confluent.context_paths import in_context
+from treaty.api.confluent.query import NONE
 from treaty.api.confluent.routes import ROUTES
 from treaty.api.confluent.routes import TABLE as PATHS
 from treaty.api.dialects.router import decode_path

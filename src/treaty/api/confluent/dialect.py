@@ -8,8 +8,9 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from treaty.api.bodies import accepts_gzip
+from treaty.api.confluent.context_paths import in_context
 from treaty.api.confluent.exchange import ConfluentExchange, MultiStatus, NoContent, PlainText, SeeOther
-from treaty.api.confluent.query import Query, in_context
+from treaty.api.confluent.query import Query
 from treaty.api.confluent.routes import ROUTES
 from treaty.api.dialects.dialect import ErrorPage, HttpDialect, RequestHead, refuse_other_than_json
 from treaty.api.errors import NOT_ACCEPTABLE, HttpError, print_failure

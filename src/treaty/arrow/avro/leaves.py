@@ -21,7 +21,7 @@ from treaty.formats.avro.model import (
 from treaty.formats.avro.resolution import AvroSide
 from treaty.plan.avro.columns import has_one_column, members
 from treaty.plan.avro.defaults import choose_branch
-from treaty.plan.avro.logical import AvroLogicalType, find_column_logical
+from treaty.plan.avro.logical_types import AvroLogicalType, find_column_logical
 
 DIGITS = Context(prec=80)
 MOST = (2**63 - 1) // 1000

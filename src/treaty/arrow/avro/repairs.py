@@ -5,7 +5,7 @@ from typing import Any
 
 from treaty.arrow.avro.leaves import count_thousands
 from treaty.arrow.avro.primitives import LostDigitsError
-from treaty.plan.avro.conversions import LeafConversion, Path, list_conversions, list_places, must_be_exact
+from treaty.plan.avro.converted_leaves import LeafConversion, Path, list_conversions, list_places, must_be_exact
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.format_plans import AvroFormatPlan, CutUnion, FieldRepair
 

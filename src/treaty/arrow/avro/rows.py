@@ -17,7 +17,7 @@ from treaty.arrow.avro.repairs import make_repair
 from treaty.arrow.decoded import NOTHING, ReadBatch, ReadRow, RowResult, collect_slices, list_frames
 from treaty.core.limits import AVRO_ITEMS
 from treaty.formats.avro.model import AvroRecord, AvroReference, AvroSchema, AvroType, AvroUnion
-from treaty.plan.avro.conversions import explain_overflow
+from treaty.plan.avro.converted_leaves import explain_overflow
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.limited import find_unfit, strip_limits

@@ -130,7 +130,7 @@ def _open_comparer(registry: Registry, root: Path | None, topics: Sequence[str])
     clusters = read_clusters(topics)
     with needs_spark():
         from treaty.cli.metastore.queries.service import has_iceberg  # noqa: PLC0415 (as below)
-        from treaty.spark.runner.query_comparison import BatchComparer  # noqa: PLC0415 (these load Spark)
+        from treaty.spark.runner.comparison.query_comparison import BatchComparer  # noqa: PLC0415 (these load Spark)
         from treaty.spark.session import session  # noqa: PLC0415
 
     def start() -> Any:

@@ -1,4 +1,4 @@
-"""The lints that are chosen for a file: by the command line, `[tool.treaty.lint]` or `treaty.toml`."""
+"""Which lints `treaty lint` reports: those that are on by default, and those that the command line, `[tool.treaty.lint]` or `treaty.toml` choose."""
 
 import tomllib
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,5 @@
-"""Which schema a serializer writes a record with (`WriterSchemas`), and which one a record was written with
-(`ReaderSchemas`).
+"""Which schema a serializer writes a record with, and whether that can read what its own schema writes (`WriterSchemas`); and which one a record
+was written with (`ReaderSchemas`).
 """
 
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Advice about Protobuf schemas, off unless somebody asks for it by name."""
+"""Advice about Protobuf schemas; a registration is held to a lint that its policy names, and `treaty lint` reports those of `lint_settings`."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -21,7 +21,7 @@ from treaty.formats.avro.model import (
 )
 from treaty.formats.avro.resolution import DEEPER, DEEPER_MARK, LEVEL
 from treaty.plan.avro.columns import has_one_column
-from treaty.plan.avro.logical import PLAIN
+from treaty.plan.avro.logical_types import PLAIN
 
 
 def find_bounded(schema: AvroSchema, depth: int, *, keeps_deeper: bool = False) -> AvroSchema:

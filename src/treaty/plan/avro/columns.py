@@ -15,7 +15,7 @@ from treaty.formats.avro.model import (
     NamedType,
     is_null,
 )
-from treaty.plan.avro.logical import INSTANTS, WALLS, find_column_logical
+from treaty.plan.avro.logical_types import INSTANTS, WALLS, find_column_logical
 from treaty.plan.ddl import quote_name
 
 PLAIN = {

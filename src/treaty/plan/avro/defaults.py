@@ -28,7 +28,7 @@ from treaty.formats.avro.model import (
 from treaty.formats.avro.resolution import AvroSide, find_branch, pair_fields
 from treaty.formats.json_text import Json
 from treaty.plan.avro.columns import has_one_column
-from treaty.plan.avro.logical import INSTANTS, TIMES, WALLS, find_column_logical, find_logical
+from treaty.plan.avro.logical_types import INSTANTS, TIMES, WALLS, find_column_logical, find_logical
 
 Leaf = AvroPrimitive | AvroFixed
 SHORT_DEFAULT = 64

@@ -29,7 +29,7 @@ from treaty.formats.avro.model import (
 from treaty.formats.json_text import Json
 from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField, with_hidden
 from treaty.plan.avro.flat import flatten_schema, put_nulls_first
-from treaty.plan.avro.logical import find_column_logical
+from treaty.plan.avro.logical_types import find_column_logical
 from treaty.plan.format_plans import AvroFormatPlan
 
 FRAME = AvroFixed("treaty.Frame", 5)

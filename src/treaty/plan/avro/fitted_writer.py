@@ -30,7 +30,7 @@ from treaty.formats.avro.model import (
 from treaty.formats.avro.resolution import DEEPER, DEEPER_MARK, AvroResolution, find_named_reader, pair_fields
 from treaty.plan.avro.bounds import is_deeper
 from treaty.plan.avro.columns import has_one_column
-from treaty.plan.avro.logical import find_logical, resolve_logical
+from treaty.plan.avro.logical_types import find_logical, resolve_logical
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from treaty.formats.avro.model import (
 from treaty.plan.avro.columns import members
 from treaty.plan.avro.envelope import WHOLE
 from treaty.plan.avro.flat import flatten_schema, parse_avro
-from treaty.plan.avro.logical import AvroLogicalType, find_column_logical
+from treaty.plan.avro.logical_types import AvroLogicalType, find_column_logical
 
 Leaf = AvroPrimitive | AvroFixed
 MILLIS = frozenset(("timestamp-millis", "local-timestamp-millis"))

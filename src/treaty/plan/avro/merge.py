@@ -31,7 +31,7 @@ from treaty.formats.avro.model import (
 from treaty.formats.avro.resolution import AvroSide, find_branch, pair_fields
 from treaty.formats.json_text import Json
 from treaty.plan.avro.defaults import choose_branch, translate_default
-from treaty.plan.avro.logical import AvroLogicalType, find_logical, unite_logical
+from treaty.plan.avro.logical_types import AvroLogicalType, find_logical, unite_logical
 from treaty.plan.avro.union_pairs import NUMBERS, is_ambiguous, list_unions, pair_branches
 from treaty.plan.format_plans import REFUSE
 

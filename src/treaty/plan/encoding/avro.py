@@ -20,7 +20,7 @@ from treaty.formats.avro.model import (
 )
 from treaty.formats.json_text import Json, print_json
 from treaty.plan.avro.columns import PLAIN, ddl
-from treaty.plan.avro.logical import INSTANTS, WALLS, find_logical
+from treaty.plan.avro.logical_types import INSTANTS, WALLS, find_logical
 from treaty.plan.ddl import parse_type, quote_name
 from treaty.plan.encoding.fit import ColumnConversion, LossCheck
 from treaty.plan.encoding.target import (

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
-from treaty.plan.avro.conversions import explain_overflow
+from treaty.plan.avro.converted_leaves import explain_overflow
 from treaty.plan.avro.envelope import encode_branch, make_ending, make_header, nest_record
 from treaty.plan.avro.limited import strip_limits, strip_to_limits, widen_decimals
 from treaty.plan.avro.sealed import SealedSchemas, seal_schemas

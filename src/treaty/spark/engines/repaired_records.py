@@ -8,10 +8,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
-from treaty.plan.avro.conversions import LeafConversion, list_conversions, list_places, must_be_exact
+from treaty.plan.avro.converted_leaves import LeafConversion, list_conversions, list_places, must_be_exact
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.avro.limited import widen_decimals
-from treaty.plan.avro.logical import WALLS
+from treaty.plan.avro.logical_types import WALLS
 from treaty.plan.format_plans import AvroFormatPlan, CutUnion, FieldRepair, RepairedRecord
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.engine import join_conditions

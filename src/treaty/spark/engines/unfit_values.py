@@ -25,7 +25,7 @@ from treaty.plan.avro.limited import (
     find_limit,
     strip_limits,
 )
-from treaty.plan.avro.logical import AvroLogicalType
+from treaty.plan.avro.logical_types import AvroLogicalType
 from treaty.spark.engines.wrapped_fields import INSIDE
 
 PATH, PLACE, VALUE = "col1", "col2", "col3"

@@ -6,8 +6,8 @@ from dataclasses import replace
 from treaty.core import limits
 from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.checkpoints.assessment import assess_change, describe_policy
+from treaty.core.handlers.metastore.checkpoints.continuation import replaced_query, without_revisions
 from treaty.core.handlers.metastore.checkpoints.followers import describe_followers, follow_exchange
-from treaty.core.handlers.metastore.checkpoints.incarnations import replaced_query, without_revisions
 from treaty.core.handlers.metastore.checkpoints.once_queries import add_once_query
 from treaty.core.handlers.metastore.definitions import BAD_COLUMNS, BAD_SUFFIX, refuse_bad_definition, types_in
 from treaty.core.handlers.metastore.names import refuse_bad_name, refuse_taken_source, source_exists, source_key

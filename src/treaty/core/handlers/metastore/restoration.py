@@ -8,7 +8,7 @@ from treaty.core.access.source_permissions import on_source
 from treaty.core.access.statement_permissions import of_create_source
 from treaty.core.column_types.tokens import print_name
 from treaty.core.command import Command, Decision, StagedView
-from treaty.core.handlers.metastore.checkpoints.incarnations import begin_again, refuse_other_place
+from treaty.core.handlers.metastore.checkpoints.continuation import begin_again, refuse_other_place
 from treaty.core.handlers.metastore.creation import describe_stored, refuse_many_sources
 from treaty.core.handlers.metastore.names import (
     find_dropped,

@@ -1,4 +1,4 @@
-"""One of the two schemas of a comparison: what its fields are, and what they carry on the wire."""
+"""One of the two schemas of a comparison: what its fields are, and which scalar types are alike on the wire, so that one may replace another (`GROUPS`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
-"""Election of a log's owner by a consumer group over its partition: members, observers, and a lookup for single
-commands.
+"""Election of a log's owner by a consumer group over its partition: who owns it, and after how many seconds one that was killed is replaced;
+members, observers, and a lookup for single commands.
 """
 
 import asyncio

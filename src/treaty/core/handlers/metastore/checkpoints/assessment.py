@@ -5,8 +5,8 @@ from itertools import islice
 
 from treaty.core import limits
 from treaty.core.command import Command
+from treaty.core.handlers.metastore.checkpoints.continuation import compare_queries, list_ways, replaced_query
 from treaty.core.handlers.metastore.checkpoints.followers import describe_followers, follow_exchange
-from treaty.core.handlers.metastore.checkpoints.incarnations import compare_queries, list_ways, replaced_query
 from treaty.core.handlers.metastore.replacement import describe_column_changes, list_lost_columns
 from treaty.core.messages.metastore.assessments import ChangeAssessment
 from treaty.core.messages.metastore.sources import CreateSource

@@ -8,7 +8,7 @@ from treaty.core import limits
 from treaty.core.access.permissions import refuse_unless_met
 from treaty.core.access.source_permissions import on_source
 from treaty.core.command import Command
-from treaty.core.handlers.metastore.checkpoints.incarnations import (
+from treaty.core.handlers.metastore.checkpoints.continuation import (
     begin_again,
     is_following,
     refuse_other_place,

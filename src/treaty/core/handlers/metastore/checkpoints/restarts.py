@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from treaty.core import limits
 from treaty.core.command import Command, Decision, StagedView
-from treaty.core.handlers.metastore.checkpoints.followers import describe_followers, follow_exchange
-from treaty.core.handlers.metastore.checkpoints.incarnations import (
+from treaty.core.handlers.metastore.checkpoints.continuation import (
     begin_again,
     keep_previous,
     refuse_backfill,
     refuse_other_place,
 )
+from treaty.core.handlers.metastore.checkpoints.followers import describe_followers, follow_exchange
 from treaty.core.handlers.metastore.definitions import types_in
 from treaty.core.handlers.metastore.names import find_source
 from treaty.core.handlers.metastore.pins import refuse_dead_pin

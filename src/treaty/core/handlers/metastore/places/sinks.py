@@ -1,4 +1,4 @@
-"""Where queries write: a topic or folder of one query alone, which none of its own sources stands over, and which stays."""
+"""Where a query may write: a topic or folder is refused that another query writes, or that the query itself reads, and so is a move of one that is in use."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where sources stand: rows of topics, and what a drop leaves behind."""
+"""The topics of sources: a row for each, which sources share, and what a drop leaves behind."""
 
 from dataclasses import replace
 from itertools import islice

@@ -20,7 +20,7 @@ from treaty.formats.avro.model import (
 from treaty.formats.avro.parser import parse_schema
 from treaty.plan.avro.columns import has_one_column
 from treaty.plan.avro.flat import flatten_schema
-from treaty.plan.avro.logical import AvroLogicalType, find_logical
+from treaty.plan.avro.logical_types import AvroLogicalType, find_logical
 from treaty.plan.format_plans import ALLOW, AvroFormatPlan, FieldRepair, RepairedRecord
 
 Path = tuple[str, ...]

@@ -1,0 +1,33 @@
+"""Makes the page of what each file of the code is for, from the first sentences of the files; `make.py` writes it."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path, PurePosixPath
+
+_ROOT = Path(__file__).parents[2] / "src"
+_HEAD = """# Files
+
+What each file of the code is for, in its own first sentence; a folder says its own before them. [Where is …](../architecture.md#where-is-) answers
+by decision instead.
+"""
+
+
+def page() -> str:
+    """Every folder of the code with its sentence, and every file in it with its own."""
+    folders: defaultdict[str, list[Path]] = defaultdict(list)
+    for path in sorted(_ROOT.glob("treaty/**/*.py")):
+        folders[path.parent.relative_to(_ROOT).as_posix()].append(path)
+    return _HEAD + "".join(_section(PurePosixPath(folder), files) for folder, files in sorted(folders.items()))
+
+
+def _section(folder: PurePosixPath, files: list[Path]) -> str:
+    sentence = next((_sentence(file) for file in files if file.name == "__init__.py"), "")
+    rows = [f"| `{file.name}` | {_sentence(file)} |\n" for file in files if file.name != "__init__.py"]
+    table = "\n| file | what it is for |\n|---|---|\n" + "".join(rows) if rows else ""
+    return f"\n## {folder}\n\n{sentence}\n{table}"
+
+
+def _sentence(file: Path) -> str:
+    """The first paragraph of a module's docstring on one line."""
+    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    return " ".join(text.partition("\n\n")[0].split()).replace("|", "\\|")
