@@ -9,18 +9,18 @@ import pytest
 from markupsafe import escape
 
 from treaty.core.messages.differences import ComparedSchema, SchemasCompared
-from treaty.web.schemas import sides
+from treaty.web.schemas import side_by_side
 
 MOST_LINES = 400_000
 """Lines of `difflib` that a comparison of 600 lines may run."""
 
 
-def compare(old: list[str], new: list[str]) -> list[sides.SideRow]:
+def compare(old: list[str], new: list[str]) -> list[side_by_side.SideRow]:
     """Return all rows; checks that each line stands in one row, in order, and that rows said to be the same are."""
     left, right = ("\n".join(lines) for lines in (old, new))
     compared = SchemasCompared(ComparedSchema("TEXT", right, ""), ComparedSchema("TEXT", left, ""))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sides, "AROUND", 10_000)
+        patch.setattr(side_by_side, "AROUND", 10_000)
         rows = sides.list_rows(compared, escape)
     assert [row.left for row in rows if row.left] == list(range(1, len(old) + 1))
     assert [row.right for row in rows if row.right] == list(range(1, len(new) + 1))

@@ -1,4 +1,5 @@
-"""Reads Delta tables of this machine's disk without Spark: the files of one committed version by the table's log, and columns of these.
+"""Delta tables of this machine's disk read without Spark: which can be (`NeedsSparkError` for deletion vectors and the like), the files of one committed
+version, and columns of these.
 
 See the section "Action Reconciliation" of Delta's protocol.
 """

@@ -12,10 +12,7 @@ from treaty.core.messages.schemaver import JSON_SCHEMA
 from treaty.core.schema_engine import ResolvedSchema, ValidateValue
 from treaty.wire.iglu.documents import IgluBodyError, read_key
 from treaty.wire.iglu.errors import FORBIDDEN, INVALID_DATA, INVALID_SCHEMA, NO_ENDPOINT, NO_SCHEMA, print_lint
-from treaty.wire.iglu.lint import LintFinding, lint_document
-
-_MUTED = ("optionalNull", "description", "numericMinMax", "stringLength", "bqDisallowedCharacters", "bqIllegalStart")
-"""Advice that the server does not give; `treaty iglu lint` does."""
+from treaty.wire.iglu.lint import SKIPPED_BY_SERVERS, LintFinding, lint_document
 
 
 async def validate_schema(x: IgluExchange) -> IgluAnswer:
@@ -33,7 +30,7 @@ async def validate_schema(x: IgluExchange) -> IgluAnswer:
         )
     if not isinstance(value, dict) or "self" not in value:
         findings.append(LintFinding("syntax", "ERROR", "", "the schema is not self-describing: it has no member self"))
-    findings += await asyncio.to_thread(lint_document, value, x.settings.depth, _MUTED)
+    findings += await asyncio.to_thread(lint_document, value, x.settings.depth, SKIPPED_BY_SERVERS)
     if any(finding.level == "ERROR" for finding in findings):
         return message(INVALID_SCHEMA, report=print_lint(findings))
     valid = f"The schema provided is a valid self-describing {document.key} schema"

@@ -1,4 +1,5 @@
-"""The two algorithms of resolution: which registries are asked again, what is kept, and when a registry is next asked.
+"""The two algorithms of resolution: which registries are asked again and when, and whether an
+expired schema is kept while no registry can give a new one.
 
 ``current`` is that of the Scala client since 0.6: failed registries are asked again after a back-off, and an expired
 schema is kept while no registry can give a new one. ``seed`` is the one that Iglu's page "Schema Resolution" describes:

@@ -5,7 +5,6 @@ from itertools import permutations
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, SCHEMA_MEMBERS, SCHEMA_NAMES
 from treaty.formats.avro.defaults import DefaultChecker, parse_double
-from treaty.formats.avro.equality import is_same_type
 from treaty.formats.avro.model import (
     ABSENT,
     PRIMITIVES,
@@ -29,6 +28,7 @@ from treaty.formats.avro.model import (
     space_of,
 )
 from treaty.formats.avro.rules import EXPECTED
+from treaty.formats.avro.same_definition import is_same_type
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_pointer import ValuePath, format_pointer
 from treaty.formats.json_text import Json, print_json

@@ -1,4 +1,4 @@
-"""The manager of a node's state file: stands the tables on it, on newer ones as they come, and has new ones written."""
+"""The manager of a node's state file: stands the tables on it, on newer ones as they come, and says when enough has changed for a new one to be written."""
 
 import asyncio
 import logging

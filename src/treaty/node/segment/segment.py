@@ -163,7 +163,7 @@ class Segment:
     def items(self, table: str) -> Iterator[tuple[Key, Any]]:
         """Keys and values of all live rows of a table, in the order in which they lie: each block is read once.
 
-        Schemas have neither guid nor digest where these follow from the text, which is not compared with them.
+        Of a value they have what `content_of` gives, and texts of schemas are not compared with their guids.
         """
         dead = self.dead(table)
         for block, first in enumerate(self.reader(table).firsts if self.counts.get(table) else ()):

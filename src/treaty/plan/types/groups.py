@@ -1,4 +1,4 @@
-"""Record types among the schemas of a stream: which versions belong together, and what their columns are called."""
+"""Record types among the schemas of a stream: which versions belong together, and what the column of each type is called."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The columns of several record types side by side: one where two agree, one for each where they do not."""
+"""The columns of several record types side by side: one where their types agree or one holds both, else one for each, with its record type behind its name."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Reads Delta and Parquet tables of this machine's disk without Spark: their files by the table's log, and columns of these."""
+"""Tables of a pipeline on this machine's disk, read without Spark for `status`: files of plain Parquet, and of Delta by `arrow.delta_log`."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -17,7 +17,7 @@ from treaty.core.state.table import K, Table, V
 from treaty.core.state.view import Tables
 from treaty.web.index.entries import as_indexed, text_to_read
 from treaty.web.index.extraction import extract
-from treaty.web.index.storage import create_index, pair_tokens, remove_index
+from treaty.web.index.storage import GROWING, create_index, pair_tokens, remove_index, set_full_text
 from treaty.web.index.update import SHOWN, mark_of, put_recent_from, put_sources, put_stamp
 
 READ = """CREATE TEMP TABLE row (context TEXT, schema INTEGER, subject INTEGER, number INTEGER, state TEXT)"""
@@ -28,7 +28,7 @@ VERSIONS = """INSERT INTO version SELECT schema.id, row.subject, row.number, row
   ON latest.subject = row.subject WHERE true ORDER BY 1, 2, 3, 4 ON CONFLICT DO NOTHING"""
 TERMS = "CREATE VIRTUAL TABLE temp.term USING fts5vocab(main, posting, row)"
 NAMES = """INSERT INTO part (name) SELECT term FROM temp.term
-  WHERE term NOT LIKE '%|%' AND term NOT LIKE '~%' AND term NOT LIKE '#%' AND term NOT LIKE '=%'"""
+  WHERE term NOT GLOB '*|*' AND term NOT GLOB '[~#=]*'"""
 NAMES_LIKE = "INSERT INTO part_like (rowid, name) SELECT id, name FROM part"
 SUBJECTS_LIKE = "INSERT INTO subject_like (rowid, name) SELECT id, name FROM subject"
 
@@ -37,7 +37,7 @@ class ReadTables(Tables, Protocol):
     """Tables whose rows can be read one after the other."""
 
     def items(self, table: Table[K, V]) -> Iterator[tuple[K, V]]:
-        """Return all keys of a table with their values, in no order; schemas may lack guid and digest."""
+        """Return all keys of a table with what a search needs of their values, in no order."""
         ...
 
 
@@ -86,6 +86,7 @@ class _IndexBuild:
             self._do(statement)
         for table in ("part_like", "subject_like", "subject_pair"):
             self._join_pieces(table)
+        set_full_text(self._connection, GROWING)
         put_sources(self._connection, self._tables)
         put_stamp(self._connection, self._tables.position)
         put_recent_from(self._connection, self._tables.position.sequence)

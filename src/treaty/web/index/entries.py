@@ -41,7 +41,7 @@ def as_indexed(row: Schema, contents: SchemaContents) -> IndexedSchema:
     tokens += map(tag_token, tags)
     if row.metadata is not None:
         tokens += _property_tokens(row.metadata)
-    tokens += (format_token(row.format), doc_tokens(contents.words))
+    tokens += (format_token(row.format), doc_tokens(contents.docs))
     owner = "" if row.metadata is None else _owner_of(row.metadata)
     return IndexedSchema(row.format, owner, " ".join(tokens), names, tags)
 

@@ -3,7 +3,6 @@
 Avro and JSON Schema are read as JSON alone; other formats by their own parser, if it lists elements.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +15,6 @@ from treaty.formats.plain_json import read_plain
 from treaty.formats.registry import find_formats
 
 TAGS = "confluent:tags"
-_WORDS = re.compile(r"\w+")
 _NOTED = frozenset({TAGS, "doc", "description", "title"})
 READ_AS_JSON = frozenset({"AVRO", "JSON"})
 """Formats whose texts are read without their references."""
@@ -50,14 +48,6 @@ class SchemaContents:
         self.characters += size
         self.fields.append((path, types))
         return True
-
-    @property
-    def words(self) -> list[str]:
-        """The words of the documentation."""
-        text = " ".join(self.docs)
-        if text.replace(" ", "").isalnum():  # as most is
-            return text.split()
-        return _WORDS.findall(text)
 
     def note(self, node: dict[str, Json]) -> None:
         """Take tags and documentation of a part."""

@@ -14,19 +14,26 @@
 
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 FORMAT = "7"
 NEEDED = (3, 35, 0)
 """The first SQLite with all that is used: trigrams came with 3.34, RETURNING with 3.35."""
 _ODD = re.compile(r"[^\w.]|[\u0300-\u036f]")
+_WORDS = re.compile(r"\w+")
 PAIRS = 4_096
 """Pairs of characters whose tokens are remembered: names of subjects have few different ones."""
 SEGMENTS = 16
 """Pieces of a full-text index that SQLite lets stand side by side before it merges them: twice as fast to write as with 4, and as fast to search."""
+CACHE_BYTES = 32 << 20
+"""Pages of a file that are kept in memory while it is built."""
+GROWING = {"hashsize": 1 << 20, "automerge": SEGMENTS, "crisismerge": SEGMENTS}
+"""Settings of the full-text tables: bytes that are gathered in memory before a piece is written, and pieces that may stand side by side."""
+BUILDING = {"hashsize": 4 << 20, "automerge": 0, "crisismerge": 1_999}
+"""The same while a file is built: pieces are merged once, in the end."""
 FULL_TEXT = ("posting", "part_like", "subject_like", "subject_pair")
 """Tables of full text."""
 TABLES = """
@@ -107,14 +114,21 @@ def create_index(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None)
     for setting in ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE", "temp_store = FILE"):
         connection.execute(f"PRAGMA {setting}")
+    connection.execute(f"PRAGMA cache_size = -{CACHE_BYTES // 1024}")
     _make_tables(connection)
+    set_full_text(connection, BUILDING)
     return connection
+
+
+def set_full_text(connection: sqlite3.Connection, settings: Mapping[str, int]) -> None:
+    """Give the full-text tables settings, which the file keeps."""
+    for table, (name, value) in product(FULL_TEXT, settings.items()):
+        connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES (?, ?)", (name, value))  # noqa: S608 (names of the module)
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
     connection.executescript(TABLES)
-    for table in FULL_TEXT:
-        connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('automerge', ?)", (SEGMENTS,))  # noqa: S608 (names of the module)
+    set_full_text(connection, GROWING)
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('format', ?)", (FORMAT,))
     connection.commit()
 
@@ -203,12 +217,12 @@ def doc_token(word: str) -> str:
     return f"~{as_token(word)}"
 
 
-def doc_tokens(words: Iterable[str]) -> str:
-    """Return the tokens of words of documentation, each once, with spaces between them."""
-    text = " ~".join(set(words))
-    if text.isascii():
-        return f"~{text}"  # SQLite makes letters of ASCII small
-    return " ".join(map(doc_token, set(words)))
+def doc_tokens(docs: Sequence[str]) -> str:
+    """Return the tokens of the words of documentation, with spaces between them."""
+    text = " ".join(docs)
+    if text.isascii() and text.replace(" ", "").isalnum():  # as most is; SQLite makes letters of ASCII small
+        return f"~{' ~'.join(text.split())}"
+    return " ".join(map(doc_token, set(_WORDS.findall(text))))
 
 
 def tag_token(tag: str) -> str:

@@ -9,7 +9,7 @@ from treaty.core.refusals import Refusal
 from treaty.node.large_work import run_by_size
 from treaty.web.pages.page import PageRequest, WebPage, is_number
 from treaty.web.pages.templates import mark_all_unseen
-from treaty.web.schemas.sides import PlacedDifference, list_rows
+from treaty.web.schemas.side_by_side import PlacedDifference, list_rows
 from treaty.wire.differences import side_of
 
 HARMS = {

@@ -1,4 +1,4 @@
-"""Checks of Iglu's linter (igluctl, schema-ddl) by their names and severities."""
+"""Checks of Iglu's linter (igluctl, schema-ddl) by their names and severities, and those that a server leaves out."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -217,6 +217,10 @@ SYNTAX = "syntax"
 UNKNOWN_KEYWORDS = "unknownKeywords"
 """The name of what no keyword of draft 4 explains."""
 SKIPPABLE: frozenset[str] = frozenset(one.name for one in CHECKS if one.level != "ERROR") | {UNKNOWN_KEYWORDS}
+SKIPPED_BY_SERVERS = frozenset(
+    ("optionalNull", "description", "numericMinMax", "stringLength", "bqDisallowedCharacters", "bqIllegalStart")
+)
+"""Advice that the validation of a server does not give; `treaty iglu lint` does."""
 
 
 def lint_document(document: Any, depth: int, skip: Collection[str] = ()) -> list[LintFinding]:

@@ -1,4 +1,4 @@
-"""When two definitions of one name are the same definition."""
+"""When two definitions of one named type, in a text and its references, are the same; else the name is defined twice (`NAME_REDEFINED`)."""
 
 from collections.abc import Collection, Mapping
 

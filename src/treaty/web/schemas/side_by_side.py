@@ -1,4 +1,4 @@
-"""Two texts side by side: which lines belong together, and which differences stand at them."""
+"""Two texts side by side: which lines belong together, how many equal ones are shown around a change, and which differences stand at them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
