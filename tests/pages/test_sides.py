@@ -21,7 +21,7 @@ def compare(old: list[str], new: list[str]) -> list[side_by_side.SideRow]:
     compared = SchemasCompared(ComparedSchema("TEXT", right, ""), ComparedSchema("TEXT", left, ""))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(side_by_side, "AROUND", 10_000)
-        rows = sides.list_rows(compared, escape)
+        rows = side_by_side.list_rows(compared, escape)
     assert [row.left for row in rows if row.left] == list(range(1, len(old) + 1))
     assert [row.right for row in rows if row.right] == list(range(1, len(new) + 1))
     assert all(old[row.left - 1] == new[row.right - 1] for row in rows if row.kind == "same")
