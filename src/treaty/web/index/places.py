@@ -14,7 +14,7 @@ from treaty.web.index.readable_subjects import ReadableSubjects
 from treaty.web.index.storage import PLACE, schema_of
 
 FIRST_ROWS = 250
-"""Rows of the first range that is looked at; each following one has twice as many."""
+"""Rows of the first range that is looked at; each following one has three times as many."""
 MOST_ROWS = 32_000
 """Rows of the largest range."""
 
@@ -67,7 +67,7 @@ class VersionPlaces:
             yield PlaceBlock([], max(0, rest), values["low"] << 24)
             if bound is None:
                 return
-            high, rows, passed = values["low"] - 1, min(2 * rows, MOST_ROWS), passed + max(0, rest)
+            high, rows, passed = values["low"] - 1, min(3 * rows, MOST_ROWS), passed + max(0, rest)
 
 
 def _choose_few(connection: sqlite3.Connection, plan: SearchPlan) -> SubjectNames | WordCondition | None:
