@@ -1,4 +1,4 @@
-"""The pages for people, mounted in a server: who looks, what form was sent, logging in and out, what runners say."""
+"""The pages for people, mounted in a server: who looks, what form was sent, logging in and out, and fetching the status of runners."""
 
 import asyncio
 import base64

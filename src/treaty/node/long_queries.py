@@ -1,5 +1,5 @@
-"""Long queries: queries that may read very many rows, answered in slices on frozen tables, and cached until the next
-commit; and the changes that queries wait for.
+"""Long queries: queries that may read very many rows, answered one at a time, in slices, on frozen tables, each after a pause as long as the one
+before took, and cached until the next commit; and the changes that queries wait for.
 """
 
 import asyncio

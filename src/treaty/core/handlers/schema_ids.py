@@ -1,4 +1,4 @@
-"""Where a new version goes: its schema id, its number, its ordinal, and all rows of its commit."""
+"""Which schema id, number and ordinal a new version gets, which id an import may not have (`ID_GAP`, reserved ones), and all rows of its commit."""
 
 from dataclasses import replace
 

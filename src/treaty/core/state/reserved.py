@@ -1,5 +1,5 @@
-"""Reserved ids: those far above the rest of their context, which hold its counter up so that all ids between are used
-up.
+"""Reserved ids, which `treaty log verify` finds and `treaty log repair --ids` keeps: those far above the rest of their context, which hold its
+counter up, so that all ids between are used up.
 
 `treaty log verify` lists them, and `treaty log repair --ids` repairs the counter: the counter goes back to the highest
 id that is not reserved, and the reserved ones are kept in its row and passed over when their turn would come. This is

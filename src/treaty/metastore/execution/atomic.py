@@ -1,4 +1,5 @@
-"""A script as one commit: its statements are read one after the other, and their commands become one `RunScript`.
+"""A script as one commit: its statements are read one after the other, and their commands become one `RunScript`. Statements that can't be part
+of one are refused here.
 
 What a statement reads is answered as if the commands before it had been carried out; so a column is added to a stream that the
 same script creates.

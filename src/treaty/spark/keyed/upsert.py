@@ -1,4 +1,5 @@
-"""Changes into a table with one row per key, and into the table beside it that remembers what was deleted.
+"""Which of several changes of a key wins, and whether a late one counts after a delete: changes into a table with one row per key, and into the
+table beside it that remembers what was deleted.
 
 Every step leaves of each key the greatest change and no other, so a step that runs again changes nothing; the batch's
 name, which both formats keep with a commit, spares the work.

@@ -1,4 +1,4 @@
-"""What runners say of the parts that they run: rows, bad rows by reason, lag, and the last batch."""
+"""Numbers that pages ask of running runners, of how many of them, and how many reasons of bad rows are shown: rows, bad rows, lag, the last batch."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Checks of the versions of one schema together: no gaps, and labels that say what changed."""
+"""Checks of the versions of one schema together, with their severities: no gaps, and labels that say what changed."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Checks of Iglu's linter (igluctl, schema-ddl) by their names and severities, and those that a server leaves out."""
+"""Checks of one schema by Iglu's linter (igluctl, schema-ddl) by their names and severities, and those that a server leaves out."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What imports refuse, whatever is in them: numbers that are far away or taken, words that there are not, and a mode that forbids."""
+"""What imports refuse, whatever is in them: numbers of versions that are far away or taken (ids: `schema_ids`), words that there are not, and a mode that forbids."""
 
 from treaty.core import limits
 from treaty.core.handlers.drafts.schemas import ParsedDraft
