@@ -30,6 +30,7 @@ BODIES = {
     "SELECT id FROM flights": [],
     "WITH f AS (SELECT * FROM flights WHERE id > 1) SELECT id FROM f WHERE id < 9": [],
     "WITH flights AS (SELECT id * 2 AS id FROM flights) SELECT id FROM flights WHERE id > 10": [],
+    "SELECT id FROM flights WHERE id > 1 UNION ALL SELECT x FROM (WITH flights AS (SELECT 1 AS x) SELECT * FROM flights WHERE x > 0)": [],
     "SELECT id FROM flights WHERE id IN (SELECT delay FROM flights WHERE id > 1)": [],
     "SELECT id FROM flights WHERE id > (SELECT max(id) FROM airports)": [],
     "SELECT f.id FROM flights f JOIN airports a ON f.id = a.id WHERE f.id > 1": [],

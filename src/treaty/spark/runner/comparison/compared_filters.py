@@ -32,9 +32,11 @@ def find_conditions(session: SparkSession, body: str, name: str) -> tuple[RowCon
     """Return conditions of which each row that a body takes of a source meets one; none if it may take any row."""
     parser = session._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 (pyspark has no other way to the parser)
     parsed = parser.parseQuery(body)
+    tree = read_tree(parsed.toJSON())
+    if tree.has("UnresolvedWith"):  # what WITH defines may have the name of the source
+        return ()
     conditions = tuple(_list_conditions(parsed, parser, name))
-    reads = sum(_is_read(node, name) for node in read_tree(parsed.toJSON()).walk())
-    return conditions if len(conditions) == reads else ()
+    return conditions if len(conditions) == sum(_is_read(node, name) for node in tree.walk()) else ()
 
 
 def keep_taken(session: SparkSession, rows: DataFrame, conditions: Sequence[RowCondition]) -> DataFrame:
@@ -50,7 +52,7 @@ def keep_taken(session: SparkSession, rows: DataFrame, conditions: Sequence[RowC
 
 
 def _list_conditions(plan: Any, parser: Any, name: str) -> Iterator[RowCondition]:
-    """Yield the condition of each WHERE that stands directly over a source; reads within WITH or a subquery have none here."""
+    """Yield the condition of each WHERE that stands directly over a source; reads within a subquery have none here."""
     waiting = [plan]
     while waiting:
         node = waiting.pop()
