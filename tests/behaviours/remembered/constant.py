@@ -102,6 +102,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "client.serializers.avro_codec:AvroCodec.lossy_writer",
         "client.serializers.avro_codec:AvroCodec.exact_schema",
         "client.serializers.avro_codec:AvroCodec.lookup_digest",
+        "client.serializers.avro_codec:AvroCodec.reading_digest",
         "client.serializers.avro_skipper:_SkipperBuilder._records",
         "client.serializers.payloads:PayloadDeserializer._reads",
         "client.serializers.protobuf:ProtobufSerializer._each",

@@ -66,8 +66,8 @@ class AvroCodec:
     named: Mapping[str, Any]
     name: str
     raw: bool
-    programs: dict[tuple[str, str, bool], Read | None] = field(default_factory=dict, compare=False, repr=False)
-    interpreters: dict[tuple[str, str, bool], ReadStep] = field(default_factory=dict, compare=False, repr=False)
+    programs: dict[tuple[str, bool], Read | None] = field(default_factory=dict, compare=False, repr=False)
+    interpreters: dict[tuple[str, bool], ReadStep] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def skim(self) -> Skip:
@@ -88,7 +88,7 @@ class AvroCodec:
         """The program that reads payloads as values of another schema (None: its own)."""
         if reader is None or reader.lookup_digest == self.lookup_digest:
             return self.tagged_reader if tagged else self.reader
-        key = (reader.lookup_digest, reader.text, tagged)
+        key = (reader.reading_digest, tagged)
         if key not in self.programs:
             if len(self.programs) >= MAX_READERS:
                 self.programs.clear()
@@ -99,7 +99,7 @@ class AvroCodec:
         """The interpreter that reads payloads as values of another schema (None: its own)."""
         if reader is None or reader.lookup_digest == self.lookup_digest:
             reader = self
-        key = (reader.lookup_digest, reader.text, tagged)
+        key = (reader.reading_digest, tagged)
         if key not in self.interpreters:
             if len(self.interpreters) >= MAX_READERS:
                 self.interpreters.clear()
@@ -126,6 +126,11 @@ class AvroCodec:
         """A key that is equal for schemas whose payloads are read alike: without docs, aliases and defaults."""
         named = {name: _strip_comments(schema) for name, schema in self.named.items() if name != _WRAPPER}
         return json.dumps([_strip_comments(self.payload), named], sort_keys=True)
+
+    @cached_property
+    def reading_digest(self) -> str:
+        """A key that is equal for schemas that read the payloads of any other alike: the schema and all that it refers to, with aliases and defaults."""
+        return json.dumps(self.payload, sort_keys=True)
 
     @property
     def payload(self) -> Any:
