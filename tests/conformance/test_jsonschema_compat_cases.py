@@ -23,6 +23,10 @@ def document(path: Path) -> JsonSchema:
     return parse_schema(ResolvedSchema("JSON", path.read_text("utf-8")), strict=False)
 
 
+def read(schema: object) -> JsonSchema:
+    return parse_schema(ResolvedSchema("JSON", json.dumps(schema)), strict=False)
+
+
 def full(finding: Finding, *, backward: bool) -> dict[str, str]:
     """A finding with all its words; the new schema is the reader of a backward check."""
     reader, writer = ("new", "old") if backward else ("old", "new")
@@ -96,3 +100,62 @@ def test_every_rule_says_what_it_is_for_and_what_would_help() -> None:
         assert (rule.harm == "none") == (not rule.policies)
         assert set("{}").isdisjoint(rule.remedy)
         assert "{path}" in rule.sentence or rule is COMPARISON_TOO_LARGE
+
+
+LEFT_OVER = {"additionalProperties": "unevaluatedProperties", "additionalItems": "unevaluatedItems"}
+"""Keywords about what nothing else names, and those of later drafts that ask the same where nothing is combined."""
+COMBINED = {"allOf", "anyOf", "oneOf", "not", "if", "$ref", "contains"}
+DRAFT = "https://json-schema.org/draft/2019-09/schema"
+
+
+def keywords(schema: object) -> set[str]:
+    if isinstance(schema, list):
+        return set[str]().union(*map(keywords, schema))
+    return {*schema}.union(*map(keywords, schema.values())) if isinstance(schema, dict) else set()
+
+
+def in_later_words(schema: object) -> object:
+    if isinstance(schema, list):
+        return [in_later_words(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {LEFT_OVER.get(word, word): in_later_words(part) for word, part in schema.items()}
+
+
+def pair_of(folder: Path) -> list[Any]:
+    return [json.loads((folder / name).read_text("utf-8")) for name in ("old.json", "new.json")]
+
+
+def can_use_later_words(folder: Path) -> bool:
+    words = keywords(pair_of(folder))
+    return bool(words & {*LEFT_OVER}) and not words & {*LEFT_OVER.values(), *COMBINED, "$schema"}
+
+
+def established(findings: tuple[Finding, ...], *, renamed: bool = False) -> list[tuple[str, ...]]:
+    """Findings of the walk over both schemas; rules and paths as they are called in later words if they are renamed."""
+    places = [(finding.rule, *finding.path.split("/")) for finding in findings if finding.rule in ESTABLISHED]
+    if not renamed:
+        return places
+    return [
+        (rule.replace("ADDITIONAL_", "UNEVALUATED_"), *(LEFT_OVER.get(step, step) for step in path))
+        for rule, *path in places
+    ]
+
+
+@pytest.mark.parametrize(
+    "folder", [pytest.param(folder, id=folder.name) for folder in FOLDERS if can_use_later_words(folder)]
+)
+def test_what_is_left_over_is_judged_alike_in_the_words_of_later_drafts(folder: Path) -> None:
+    """A schema is as open, and covers as much, whether it says so of additional or of unevaluated parts."""
+    pair = [{**schema, "$schema": DRAFT} for schema in pair_of(folder)]
+    old, new = map(read, pair)
+    later_old, later_new = (read(in_later_words(schema)) for schema in pair)
+    for policy in ("STRICT", "LENIENT"):
+        assert established(compare(later_new, later_old, policy)) == established(
+            compare(new, old, policy), renamed=True
+        )
+        assert established(compare(later_old, later_new, policy)) == established(
+            compare(old, new, policy), renamed=True
+        )
+    differences = find_differences(later_new, later_old)
+    assert established(differences) == established(find_differences(new, old), renamed=True)
