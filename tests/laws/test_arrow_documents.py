@@ -17,6 +17,7 @@ from tests.frames import header
 from treaty.arrow.decoded import DecodedBatch, RowResult, read_by_row
 from treaty.arrow.documents.batches import HALVES, NUMBER, TRIES, make_document_reader
 from treaty.arrow.documents.rows import make_row_reader
+from treaty.arrow.documents.values import print_double
 from treaty.arrow.types import kind_of
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.plan.documents import compose
@@ -71,6 +72,36 @@ def test_any_documents_are_the_same_rows(first: int, *, validate: bool, figure: 
         good += len(frames) - slow.record.null_count
     assert good > rows // 3
     figure(f"{rows} documents, {good} of them records, alike in columns and row by row")
+
+
+PLAIN = re.compile(r"-?\d+\.\d+")
+SCIENTIFIC = re.compile(r"-?[1-9]\.\d+E-?\d+")
+
+
+@pytest.mark.parametrize("exponent", range(-6, 12))
+@pytest.mark.parametrize("digits", ["1", "1.5", "9.5", "9.999999999999998", "1.000000000000001"])
+def test_a_double_is_printed_as_java_prints_it(digits: str, exponent: int) -> None:
+    """From a thousandth up to ten million, which is left out, it is plain; all others have one digit before the point."""
+    size = float(f"{digits}e{exponent}")
+    for number in (size, -size):
+        text = print_double(number)
+        assert float(text) == number
+        assert (PLAIN if 1e-3 <= size < 1e7 else SCIENTIFIC).fullmatch(text), text
+
+
+def test_numbers_in_a_column_of_text_are_printed_as_java_prints_them() -> None:
+    schema = {"type": "object", "properties": {"s": {"type": ["string", "number"]}}}
+    numbers = {
+        "9999999.5": "9999999.5",
+        "1500000.0": "1500000.0",
+        "1e6": "1000000.0",
+        "1e7": "1.0E7",
+        "1e-3": "0.001",
+        "1e-4": "1.0E-4",
+    }
+    frames: list[bytes | None] = [header(7) + f'{{"s":{number}}}'.encode() for number in numbers]
+    texts = [row["s"] for row in require_alike(planned(schema), frames).record.to_pylist()]
+    assert texts == [*numbers.values()]
 
 
 ROW = {"type": "object", "properties": {"n": {"type": "integer"}, "s": {"type": "string"}}}
