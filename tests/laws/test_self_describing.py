@@ -59,6 +59,24 @@ def test_all_reasons_of_an_event_are_given_with_their_places() -> None:
         assert json.loads(found[1]["details"])["error"] == "ResolutionError"
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_a_row_has_the_failures_of_each_of_its_columns(seed: int) -> None:
+    """Whatever is wrong in one column is found beside what is wrong in the others, as if each stood alone."""
+    names = ("contexts", "unstruct")
+    with make_resolver() as resolver:
+        columns = [pa.array([text for text, _ in make_events(seed + at, 16, 0.8)]) for at in range(len(names))]
+        schema_names = set[str]().union(*map(find_schema_names, columns))
+        resolved = resolve_schemas(resolver, schema_names)
+        rows = EventValidator(resolved, EventOptions(names)).validate(columns).to_pylist()
+        alone = [
+            EventValidator(resolved, EventOptions((name,))).validate([column]).to_pylist()
+            for name, column in zip(names, columns, strict=True)
+        ]
+    for row, *parts in zip(rows, *alone, strict=True):
+        assert (row or []) == [failure for part in parts for failure in part or ()]
+    assert sum(len({failure["column"] for failure in row or ()}) > 1 for row in rows) > 3
+
+
 @pytest.mark.parametrize("escape", ["\\/", "\\u002f", "\\u002F"])
 def test_names_of_schemas_with_escapes_are_found(escape: str) -> None:
     text = json.dumps({"schema": uri(3), "data": {"id": "a", "count": 1}}).replace("/", escape)
