@@ -138,6 +138,28 @@ def test_a_route_asks_and_prints(
         assert got.json() == answer
 
 
+CUT_HERE = [
+    "/schemas/ids/7/subjects",
+    "/schemas/ids/7/versions",
+    "/subjects/s/versions",
+    "/subjects/s/versions/3/referencedby",
+    "/contexts",
+]
+"""Lists of which the route itself cuts the page."""
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+@pytest.mark.parametrize("target", CUT_HERE)
+def test_pages_are_full_and_end_to_end_the_list(http: TestClient, target: str, limit: int) -> None:
+    """A page that is shorter than its limit is the last; a client stops there."""
+    entries: list[object] = []
+    page = [object()] * limit
+    while len(page) == limit:
+        page = http.get(f"{target}?offset={len(entries)}&limit={limit}").json()
+        entries += page
+    assert entries == http.get(target).json()
+
+
 def test_registration_reads_all_of_the_body_and_answers_the_full_form(http: TestClient, member: Fixed) -> None:
     body = {
         "schemaType": "AVRO",
