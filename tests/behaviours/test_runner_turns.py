@@ -1,6 +1,7 @@
 """Runners that share the parts of a registry: they take, give up and take over, by the files that say who is alive."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -111,6 +112,23 @@ def test_a_runner_that_was_silent_takes_its_lease_anew_before_it_runs_anything(
     assert not lease.heartbeat.is_lost
     assert len(turn(lease)) == QUERIES
     assert [one.address for one in there.ask(ListQueries()).answer.runners] == ["http://a"]
+    lease.close()
+
+
+def test_a_node_that_has_not_read_the_new_lease_ends_no_runner(there: Connection, tmp_path: Path) -> None:
+    """Its feed has the former lease of the runner, or none yet; once the new one was in a feed, the runner that is in none is out."""
+    lease = start(there, tmp_path, "a", Clock())
+    assert len(turn(lease)) == QUERIES
+    former = read_snapshot(lease.registry)
+    assert former is not None
+    lease.heartbeat._written -= 11
+    lease.heartbeat._write()
+    assert turn(lease) == frozenset()
+    for snapshot in (former, replace(former, runners=())):
+        assert len(lease.choose_parts(snapshot, frozenset())) == QUERIES
+    assert len(turn(lease)) == QUERIES
+    with pytest.raises(LeaseLostError, match="ended by another runner"):
+        lease.choose_parts(replace(former, runners=()), frozenset())
     lease.close()
 
 
