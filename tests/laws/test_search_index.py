@@ -223,18 +223,18 @@ def test_what_the_caller_may_not_read_shows_nowhere(few: int, tmp_path: Path, mo
 
 def test_what_is_known_of_readable_subjects_ends_with_them_and_with_their_rights(tmp_path: Path) -> None:
     it, path = new_bench(), tmp_path / "index"
-    mine, everything = access("read", subjects=("open*",)), access("read")
+    mine, everything = access("read", subjects=("visible*",)), access("read")
     file = IndexFile(path)
 
     def names(rights: Access) -> list[str]:
         return sorted(one.name for one in file.find(FindEntries(parse_terms("field:id"), rights)).hits)
 
-    for name in ("shut-a", "open-b"):
+    for name in ("shut-a", "visible-b"):
         it.do(Register(Subject(".", name), as_draft({"id": "int"}, "x", "y", "AVRO")))
     bring_up_to_date(path, it)
-    assert (names(mine), names(everything)) == (["open-b"], ["open-b", "shut-a"])
+    assert (names(mine), names(everything)) == (["visible-b"], ["shut-a", "visible-b"])
     for permanent in (False, True):
-        it.do(DeleteSubject(Subject(".", "open-b"), permanent=permanent))
+        it.do(DeleteSubject(Subject(".", "visible-b"), permanent=permanent))
     bring_up_to_date(path, it)
     it.do(Register(Subject(".", "shut-c"), as_draft({"id": "int"}, "x", "y", "AVRO")))
     bring_up_to_date(path, it)
@@ -249,6 +249,40 @@ def test_what_is_known_of_readable_subjects_ends_with_them_and_with_their_rights
     for at in range(ACCESSES + 5):
         assert names(access("read", subjects=(f"shut-{'ac'[at % 2]}",))) == [f"shut-{'ac'[at % 2]}"]
     assert (names(mine), names(everything)) == ([], ["shut-c"])
+    file.close()
+
+
+@pytest.mark.parametrize("private", [False, True])
+@pytest.mark.parametrize("new", ["open-n", "shut-n"])
+@pytest.mark.parametrize("gone", ["open-a", "open-z", "shut-a", "shut-z"])
+def test_a_subject_that_gets_the_number_of_another_one_is_readable_as_the_rules_say(
+    gone: str, new: str, tmp_path: Path, *, private: bool
+) -> None:
+    it, path, file = new_bench(), tmp_path / "index", IndexFile(tmp_path / "index")
+    accesses = (access("read", subjects=("open*",)), access("read", subjects=("shut*",)), access("read"))
+    live = {Subject(".", name): False for name in ("open-a", "open-z", "shut-a", "shut-z") if name != gone}
+
+    def require_readable() -> None:
+        for rights in accesses:
+            hits = file.find(FindEntries(parse_terms("field:id"), rights)).hits
+            readable = {one.name for one, is_private in live.items() if rights.may("read", one, private=is_private)}
+            assert {hit.name for hit in hits} == readable
+
+    for subject in live:
+        it.do(Register(subject, as_draft({"id": "int"}, "x", "y", "AVRO")))
+    bring_up_to_date(path, it)
+    for name, is_private in ((gone, False), (new, private)):  # the highest number is given again
+        subject = Subject(".", name)
+        creation = SubjectCreation(private=is_private)
+        it.do(Register(subject, as_draft({"id": "int"}, "x", "y", "AVRO"), create_with=creation))
+        bring_up_to_date(path, it)
+        live[subject] = is_private
+        require_readable()
+        if name == gone:
+            for permanent in (False, True):
+                it.do(DeleteSubject(subject, permanent=permanent))
+            bring_up_to_date(path, it)
+            del live[subject]
     file.close()
 
 
