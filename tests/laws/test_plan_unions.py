@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.frames import frame, record
+from tests.frames import frame, header, record
 from treaty import arrow
 from treaty.client.connection import Connection
 from treaty.core.messages.registration import Register
@@ -18,6 +18,7 @@ from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.resolution import AvroSide, find_branch
+from treaty.formats.protobuf.encoding.wire import encode_varint
 from treaty.plan.avro import planner
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import MergeError, merge
@@ -231,3 +232,27 @@ def test_versions_of_two_formats_have_no_reader_that_could_leave_one_out() -> No
     texts = {"AVRO": '"int"', "JSON": '{"type":"string"}', "PROTOBUF": 'syntax = "proto3"; message M { int32 a = 1; }'}
     for chosen in permutations(texts, 2):
         assert find_union_conflict([ResolvedSchema(one, texts[one]) for one in chosen]) == ""
+
+
+OLDER_ORDER = """syntax = "proto2"; message Order {{ optional string name = 1; optional string note = {0}; optional Line line = 2;
+  message Line {{ optional string note = {0}; }} }}"""
+NEWER_ORDER = """syntax = "proto2"; message Order { optional string name = 1; extensions 100 to 199, 300, 400 to max; optional Line line = 2;
+  message Line { optional string text = 1; extensions 100 to 199, 300, 400 to max; } }"""
+
+
+@pytest.mark.parametrize("number", [50, 99, 100, 150, 199, 200, 299, 300, 301, 399, 400, 500])
+def test_a_field_of_an_older_version_has_a_column_unless_its_number_is_an_extension_now(
+    registry: Connection, number: int
+) -> None:
+    """The last number of a range of extensions is in it, and the next one is free."""
+    texts = OLDER_ORDER.format(number), NEWER_ORDER
+    ids = [
+        registry.ask(Register(subject_of(SUBJECT), Draft(text, "PROTOBUF"))).answer.version.schema_id for text in texts
+    ]
+    plan = make_plan(registry, SUBJECT, reader="union")
+    note = encode_varint(number << 3 | 2) + b"\x02hi"
+    line = b"\x12%c%s" % (len(note), note)
+    (row,) = rows(plan, header(ids[0]) + b"\0" + note + line)
+    is_extension = 100 <= number < 200 or number == 300 or number >= 400
+    expected = {} if is_extension else {"note": "hi"}
+    assert row == {"name": None, "line": {"text": None, **expected}, **expected}
