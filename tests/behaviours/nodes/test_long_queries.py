@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import random
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,8 @@ from tests.behaviours.nodes.lives import living, post, virtual, way
 from tests.laws.holder import access
 from tests.simulation.disk import Disk
 from treaty.core.handlers import listings
-from treaty.core.messages.listings import ListSchemas, ListSubjects
+from treaty.core.messages.listings import ListSchemas, ListSubjects, Subjects
+from treaty.core.messages.request import Request
 from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import subject_of
 from treaty.core.registry import CallOptions
@@ -120,6 +122,41 @@ async def test_those_who_wait_for_the_same_list_get_one_that_is_made_once(monkey
         assert len((await node.ask(ListSchemas())).answer.versions) == 4
         assert not queries._awaited
         assert not queries._waiting
+
+
+@pytest.mark.parametrize("request_list", [ListSchemas, ListSubjects])
+def test_a_list_that_is_asked_for_after_a_write_has_it_however_many_wait_for_the_same_list(
+    request_list: Callable[[], Request[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listings, "PAUSE_ROWS", 1)
+    monkeypatch.setattr(long_queries, "SLICE_SECONDS", -1.0)
+
+    @virtual
+    async def story() -> None:
+        async with living(way(Disk(9))) as node:
+            real = node._environment
+            slow = Environment(real.now, real.wall, real.random, lambda _: asyncio.sleep(0.001))
+            node._long_queries._environment = slow  # a pause takes a millisecond
+
+            async def keep_asking() -> None:
+                while True:
+                    await node.ask(request_list(), CallOptions("eventual"))
+                    await asyncio.sleep(0.001)
+
+            clients = [asyncio.create_task(keep_asking()) for _ in range(5)]
+            for count, name in enumerate("abcdefgh", 1):
+                write = await node.ask(post(name))
+                for consistency in ("", "latest"):
+                    reply = await node.ask(request_list(), CallOptions(consistency))
+                    answer = reply.answer
+                    assert len(answer.names if isinstance(answer, Subjects) else answer.versions) == count
+                    assert reply.token.sequence >= write.token.sequence
+                    await asyncio.sleep(0)
+            for client in clients:
+                client.cancel()
+            await asyncio.gather(*clients, return_exceptions=True)
+
+    story()
 
 
 @virtual
