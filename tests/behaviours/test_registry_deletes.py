@@ -1,5 +1,7 @@
 """How versions and subjects go: hidden first, then for good, and what stays."""
 
+from itertools import permutations
+
 import pytest
 
 from tests.behaviours.test_registry import BAD, V1, V2, V3, record
@@ -128,6 +130,30 @@ def test_a_subject_goes_whole(orders: Connection) -> None:
         orders.config("orders", resolve=False)
     again = orders.register("orders", V1).version
     assert (again.number, again.schema_id) == (1, 4)
+
+
+@pytest.mark.parametrize("hidden", [(1, 2, 3), (1, 2), (2, 3), (1, 3)])
+def test_a_subject_goes_with_the_last_of_its_versions_hidden_ones_among_them(
+    registry: Connection, hidden: tuple[int, ...]
+) -> None:
+    """In whatever order they are deleted for good: until then those that are left, and the level, stay as they are."""
+    for order in permutations((1, 2, 3)):
+        for text in (V1, V2, V3):
+            registry.register("orders", text)
+        registry.set_level("orders", "FULL")
+        for number in hidden:
+            registry.delete_version("orders", number)
+        for place, number in enumerate(order, 1):
+            if number not in hidden:
+                registry.delete_version("orders", number)
+            assert registry.delete_version("orders", number, permanent=True) == (number,)
+            remaining = tuple(sorted(order[place:]))
+            if remaining:
+                assert registry.versions("orders", "all") == remaining
+                assert registry.config("orders", resolve=False).level == "FULL"
+        assert registry.subjects(visible="all") == ()
+        with pytest.raises(SettingNotFound):
+            registry.config("orders", resolve=False)
 
 
 def test_permanent_deletion_takes_what_was_hidden_before(orders: Connection) -> None:
