@@ -3,14 +3,16 @@
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from random import Random
 
 import pytest
 
 from tests.behaviours.logs.backends import Node, nodes, put, told
+from treaty.core.names import Subject
 from treaty.core.state.commit import START, Append
 from treaty.core.state.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.core.state.rows import Row, decode_row, encode_row
-from treaty.core.state.state_tables import IDS_SPARED, ids_key
+from treaty.core.state.state_tables import COUNTER, IDS_SPARED, CounterKey, encodings_key, ids_key
 from treaty.core.state.tables import DictTables
 from treaty.core.state.values import Counter
 from treaty.log.log import AppendResult, Log, LogUnavailableError
@@ -222,5 +224,48 @@ def test_a_second_log_at_the_same_url_does_not_become_whole() -> None:
         await cancel_migration(old, None, time=9, gap=50)
         await migrate_log(old, second, time=9)
         assert await highest_id(second) == 57
+
+    story()
+
+
+HOME, SHARED = Subject(".", "s"), Subject(".shared", "t")
+KEYS = (
+    IDS,
+    ids_key(".shared"),
+    ids_key(".team"),
+    encodings_key(HOME),
+    encodings_key(SHARED),
+    encodings_key(Subject(".team", "s")),
+)
+
+
+async def counters_of(log: Log) -> dict[CounterKey, int]:
+    tables = await tables_of(log)
+    counters = {key: tables.get(COUNTER, key) for key in tables.keys(COUNTER)}
+    return {key: counter.highest for key, counter in counters.items() if counter is not None}
+
+
+@pytest.mark.parametrize("gap", [1, 5, 40])
+@pytest.mark.parametrize("seed", range(8))
+def test_what_a_given_up_log_gave_is_given_by_no_counter_again(seed: int, gap: int) -> None:
+    """Under counters that both logs have, and under those of contexts and subjects that only the given-up log has."""
+    chance = Random(seed)
+    before = {key: chance.randint(1, 9) for key in KEYS if chance.random() < 0.5}
+    after = {
+        key: before.get(key, 0) + chance.choice((0, 3, 30)) for key in KEYS if key in before or chance.random() < 0.7
+    }
+
+    @told
+    async def story() -> None:
+        old, new = MemoryLog(), MemoryLog()
+        await put(old, *(encode_row(Row("counter", key, Counter(highest))) for key, highest in before.items()))
+        await migrate_log(old, new, time=9)
+        await put(new, *(encode_row(Row("counter", key, Counter(highest))) for key, highest in after.items()))
+        await cancel_migration(old, new, time=9, gap=gap)
+        counters = await counters_of(old)
+        spared = counters[IDS_SPARED]
+        assert spared >= gap
+        for key in KEYS:
+            assert max(counters.get(key, 0), spared) >= max(after.get(key, 0), before.get(key, 0) + gap), key
 
     story()
