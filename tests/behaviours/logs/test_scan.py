@@ -12,8 +12,15 @@ from treaty.core import limits
 from treaty.core.state.commit import START
 from treaty.core.state.rows import EncodedRow
 from treaty.log.kafka.multi_writer import scan
+from treaty.log.kafka.multi_writer.chunks import SnapshotChunk
 from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
-from treaty.log.kafka.multi_writer.reader_state import InvalidRecord, ScannedRecord, build_state, collect_changes
+from treaty.log.kafka.multi_writer.reader_state import (
+    InvalidRecord,
+    ScannedRecord,
+    build_state,
+    collect_changes,
+    read_claim,
+)
 from treaty.log.kafka.multi_writer.scan import RecordJournal, ScanResult
 from treaty.log.kafka.multi_writer.spool import PayloadSpool, SpooledBytes
 
@@ -158,3 +165,37 @@ def test_records_stay_in_memory_where_no_file_can_be_written(
     assert len(rows_of(found)) == 52, "the row that names the fold is one"
     assert journals[0].in_file == 0
     assert not any(isinstance(one.value, SpooledBytes) for one in found.state.buffered)
+
+
+def snapshots_of(partition: Partition) -> set[bytes]:
+    claims = [read_claim(record.value) for record in partition.records]
+    return {claim.snapshot_digest for claim in claims if isinstance(claim, SnapshotChunk)}
+
+
+BOUNDS = {"by records": SnapshotPolicy(records=10, margin=5), "by bytes": SnapshotPolicy(bytes=10_000, margin=5)}
+
+
+@pytest.mark.parametrize("starts_again", [False, True])
+@pytest.mark.parametrize("name", BOUNDS)
+def test_snapshots_come_as_seldom_as_their_policy_says(name: str, *, starts_again: bool) -> None:
+    """A snapshot begins a new count of the records and of their bytes, in a node that goes on and in one that starts."""
+    bounds = BOUNDS[name]
+
+    async def count_snapshots() -> tuple[int, int]:
+        partition, digests, written = Partition(), set[bytes](), 0
+        log = MultiWriterLog(link(partition), policy=bounds, attempt=attempt)
+        for number in range(60):
+            await put(log, row(f"k{number % 3}", f'{{"n":{number},"pad":"{"x" * 1_000}"}}'))
+            written += len(partition.records[-1].value or b"")
+            if log._snapshot_task is not None:
+                await log._snapshot_task
+            digests |= snapshots_of(partition)  # the prefix of the log is cut with each
+            if starts_again and number % 25 == 24:
+                await log.close()
+                log = MultiWriterLog(link(partition), policy=bounds, attempt=attempt)
+        await log.close()
+        return len(digests), written
+
+    snapshots, written = asyncio.run(count_snapshots())
+    expected = max(60 / bounds.records, written / bounds.bytes)
+    assert expected - 2 <= snapshots <= expected + 1
