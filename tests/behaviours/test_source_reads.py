@@ -13,7 +13,7 @@ from treaty.core.messages.request import Request
 from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.messages.versions import DeleteVersion
 from treaty.core.names import subject_of
-from treaty.core.refusals import NotLatest, Refusal, RegistryError, SourceNotFound
+from treaty.core.refusals import NotLatest, Refusal, RegistryError, SourceNotFound, SourceUsed
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourceRead, StateFingerprint
 from treaty.metastore.metastore import Metastore
@@ -234,3 +234,28 @@ def test_a_source_that_came_back_and_is_replaced_keeps_the_generations_that_its_
     assert comes_back(registry, "a")
     Metastore(registry.registry).run(STREAM.replace("CREATE STREAM", "CREATE OR REPLACE STREAM"))
     assert comes_back(registry, "b")
+
+
+HEADS = (
+    "CREATE OR REPLACE STREAM a (k STRING KEY, v INT, {}, other INT) WITH (KAFKA_TOPIC = 'a', VALUE_FORMAT = 'AVRO')"
+)
+PLACES = {"value": "h BINARY", "header": "h BINARY HEADER('h')", "another header": "h BINARY HEADER('other')"}
+"""Where a column comes from."""
+
+
+@pytest.mark.parametrize("before", PLACES)
+@pytest.mark.parametrize("after", PLACES)
+def test_a_column_that_is_read_stays_where_it_comes_from(registry: Connection, before: str, after: str) -> None:
+    """A query that is running would read other values under the same name; a column that nobody reads may move."""
+    metastore = Metastore(registry.registry)
+    metastore.run(HEADS.format(PLACES[before]))
+    create(registry, "b", plan(registry, "a", "v"))
+    metastore.run(HEADS.format(PLACES[after]))
+    metastore.run(HEADS.format(PLACES[before]))
+    create(registry, "c", plan(registry, "a", "h"))
+    if before == after:
+        metastore.run(HEADS.format(PLACES[after]))
+        return
+    with pytest.raises(SourceUsed, match="The column h is read by c") as refused:
+        metastore.run(HEADS.format(PLACES[after]))
+    assert refused.value.reason.rule == "COLUMN_READ"
