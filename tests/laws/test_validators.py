@@ -180,6 +180,24 @@ def test_policies_and_versions_of_validators_have_limits(bench: Bench, monkeypat
     assert caught.value.reason.rule == "VALIDATED_VERSIONS"
 
 
+@pytest.mark.parametrize(("level", "compared"), [("BACKWARD", 1), ("BACKWARD_TRANSITIVE", 4)])
+@pytest.mark.parametrize("limit", ["VALIDATED_VERSIONS", "VALIDATED_CHARACTERS"])
+def test_validators_get_as_much_of_all_earlier_versions_as_the_limits_say_and_no_more(
+    bench: Bench, level: str, compared: int, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limits hold for the versions of a level together, however small each of them is."""
+    texts = [AVRO.replace("An order", f"{number} orders") for number in range(5)]
+    sizes = [len(bench.do(Register(S, draft(text))).version.text) for text in texts[:-1]]
+    demand(bench, "no-removed-fields", level=level)
+    used = compared if limit == "VALIDATED_VERSIONS" else sum(sizes[-compared:])
+    monkeypatch.setattr(f"treaty.core.handlers.validators.{limit}", used - 1)
+    with pytest.raises(TooLarge) as refused:
+        bench.do(Register(S, draft(texts[-1])))
+    assert refused.value.reason.rule == limit
+    monkeypatch.setattr(f"treaty.core.handlers.validators.{limit}", used)
+    assert bench.do(Register(S, draft(texts[-1]))).version.number == 5
+
+
 def test_the_written_form_is_parsed_and_listed() -> None:
     assert parse_validator(" naming( type = PascalCase ,field=snake_case) ") == ValidatorCall(
         "naming", ("type = PascalCase", "field=snake_case")
