@@ -1,9 +1,25 @@
 """Nothing leaks to who may not read it: not by ids, by names in other contexts, by references, aliases or reasons."""
 
+import asyncio
 import json
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.facades.doors import ROOT, STRING, Door, basic, play
+from tests.facades.twin import Fixed
+from tests.laws.holder import access
+from treaty.api.auth.authorization import AuthorizedRegistry
+from treaty.api.request_scope import RequestCaller, set_caller
+from treaty.core.access.rights import Access, AccessRule, with_included
+from treaty.core.messages.metastore.scripts import ScriptAnswer, ScriptDone
+from treaty.core.messages.metastore.sources import SourcesDropped, SourceStored, TypeDropped, TypeStored
+from treaty.core.messages.outcomes import CommandOutcome, GetOutcome
+from treaty.core.operations import STORED_ANSWERS
+from treaty.core.state.codec import dumps, encode
 from treaty.core.state.state_tables import VERSION
 
 
@@ -140,3 +156,51 @@ def test_an_outcome_is_told_to_its_principal_and_to_administrators(tmp_path: Pat
         assert await it.code("GET", "/treaty/outcome/c1", basic("nobody")) == 40301
 
     play(tmp_path, story)
+
+
+ABOUT: dict[str, tuple[Any, set[str]]] = {
+    "a source": (SourceStored("A", "STREAM", 1, created=True), {"a"}),
+    "a source and its bad rows": (SourceStored("a", "STREAM", 1, also=("B",)), {"a", "b"}),
+    "a cascade": (SourcesDropped(("c", "a"), dropped=True), {"a", "c"}),
+    "a type": (TypeStored("a", 1), {"a"}),
+    "a script": (
+        ScriptDone(
+            (
+                ScriptAnswer(stored=SourceStored("a", "STREAM", 1)),
+                ScriptAnswer(),
+                ScriptAnswer(dropped=SourcesDropped(("b",))),
+                ScriptAnswer(type_dropped=TypeDropped("c")),
+            )
+        ),
+        {"a", "b", "c"},
+    ),
+}
+"""Answers of statements, and the keys of the sources and types that they are about."""
+READABLE = [{*names} for count in range(4) for names in combinations("abc", count)]
+
+
+@pytest.mark.parametrize("name", ABOUT)
+def test_the_outcome_of_a_statement_is_shown_to_who_may_read_all_that_it_is_about(name: str) -> None:
+    """Rights may have changed since, and a script may be about more sources than one."""
+    answer, about = ABOUT[name]
+    kind = next(kind for kind, answer_type in STORED_ANSWERS.items() if answer_type is type(answer))
+    outcome = CommandOutcome("c1", 5, kind, (("answer", dumps(encode(answer))), ("request", "0")))
+
+    async def ask(readable: set[str]) -> CommandOutcome:
+        rule = AccessRule(("user:a",), with_included(("read",)), ("*",), (".",), sources=tuple(readable))
+        set_caller(RequestCaller("user:a", Access((rule,))))
+        return (await AuthorizedRegistry(Fixed({GetOutcome: outcome}), rights=True).ask(GetOutcome("c1"))).answer
+
+    for readable in READABLE:
+        shown_outcome = asyncio.run(ask(readable))
+        assert shown_outcome == (outcome if about <= readable else replace(outcome, members=()))
+
+
+def test_the_outcome_of_what_names_no_source_is_not_shown() -> None:
+    empty = CommandOutcome("c1", 5, "script-done", (("answer", dumps(encode(ScriptDone(())))),))
+
+    async def ask() -> CommandOutcome:
+        set_caller(RequestCaller("user:a", access("read")))
+        return (await AuthorizedRegistry(Fixed({GetOutcome: empty}), rights=True).ask(GetOutcome("c1"))).answer
+
+    assert asyncio.run(ask()).members == ()
