@@ -18,6 +18,8 @@ BODIES = {
         ("flights", "(delay + 1) * 2 > 10 OR (carrier IN ('AA', 'B'))")
     ],
     "SELECT id FROM flights WHERE (delay) IS NULL": [],
+    "SELECT id FROM flights WHERE coalesce(*) = 1": [],
+    "SELECT id FROM flights WHERE size(array(* EXCEPT (carrier))) = 2": [],
     "SELECT id FROM flights WHERE id < 3 UNION ALL SELECT id FROM flights g WHERE g.id > 4": [
         ("g", "g.id > 4"),
         ("flights", "id < 3"),

@@ -17,7 +17,13 @@ from treaty.spark.planner.trees import TreeNode, read_tree
 
 VIEW = "_treaty_compared_rows"
 MEETS = "_treaty_meets_{}"
-SUBQUERIES = frozenset(("Exists", "InSubquery", "LateralSubquery", "ListQuery", "ScalarSubquery"))
+DEPENDENT = frozenset(
+    (
+        "Exists", "InSubquery", "LateralSubquery", "ListQuery", "ScalarSubquery", "UnresolvedRegex", "UnresolvedStar",
+        "UnresolvedStarExceptOrReplace",
+    )
+)  # fmt: skip
+"""Parts of a condition whose meaning depends on other sources, or on which columns are beside those that it names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +76,9 @@ def _list_conditions(plan: Any, parser: Any, name: str) -> Iterator[RowCondition
 
 
 def _read_text(condition: Any, parser: Any) -> str:
-    """The text of a condition; empty where it has a subquery, or where that text alone is not the same condition."""
+    """The text of a condition; empty where it has a subquery or a star, or where that text alone is not the same condition."""
     listed = condition.toJSON()
-    if any(node.kind in SUBQUERIES for node in read_tree(listed).walk()):
+    if any(node.kind in DEPENDENT for node in read_tree(listed).walk()):
         return ""
     origins = [node.origin() for node in walk_jvm(condition)]  # the place of `x IS NULL` begins behind x
     starts = [origin.startIndex().get() for origin in origins if origin.startIndex().isDefined()]
