@@ -1,4 +1,4 @@
-"""Makes the page of what each file of the code is for, from the first sentences of the files; `make.py` writes it."""
+"""Makes the page of what each file of the code is for, from the first paragraphs of the files; `make.py` writes it."""
 
 import ast
 from collections import defaultdict
@@ -7,13 +7,13 @@ from pathlib import Path, PurePosixPath
 _ROOT = Path(__file__).parents[2] / "src"
 _HEAD = """# Files
 
-What each file of the code is for, in its own first sentence; a folder says its own before them. [Where is …](../architecture.md#where-is-) answers
+What each file of the code is for, in its own first words; a folder says its own before them. [Where is …](../architecture.md#where-is-) answers
 by decision instead.
 """
 
 
 def page() -> str:
-    """Every folder of the code with its sentence, and every file in it with its own."""
+    """Every folder of the code with its words, and every file in it with its own."""
     folders: defaultdict[str, list[Path]] = defaultdict(list)
     for path in sorted(_ROOT.glob("treaty/**/*.py")):
         folders[path.parent.relative_to(_ROOT).as_posix()].append(path)

@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from treaty.spark.runner.comparison.compared_filters import RowCondition, find_conditions, keep_taken
+from treaty.spark.runner.comparison.compared_filters import RowCondition, filter_rows, find_conditions
 
 pytestmark = pytest.mark.jvm
 BODIES = {
@@ -53,7 +53,7 @@ def test_rows_that_meet_one_of_the_conditions_are_kept(spark: SparkSession) -> N
     )
     late = RowCondition("f", "f.delay > 10")
     named = RowCondition("FLIGHTS", "flights.carrier = 'a' OR delay IS NULL")
-    assert [row.id for row in keep_taken(session, rows, [late]).collect()] == [3]
-    assert [row.id for row in keep_taken(session, rows, [late, named]).collect()] == [1, 2, 3]
-    assert keep_taken(session, rows, [late, named]).columns == rows.columns
+    assert [row.id for row in filter_rows(session, rows, [late]).collect()] == [3]
+    assert [row.id for row in filter_rows(session, rows, [late, named]).collect()] == [1, 2, 3]
+    assert filter_rows(session, rows, [late, named]).columns == rows.columns
     assert session.catalog.listTables() == []

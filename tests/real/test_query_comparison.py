@@ -205,6 +205,16 @@ def test_windows_and_late_rows_are_compared_as_streams(place: Place) -> None:
     assert list_files(place.root) == before
 
 
+def test_a_row_that_neither_query_takes_moves_the_watermark_of_both(place: Place) -> None:
+    insert_twice(place, WATERMARK, (ROWS, MORE, LATER))
+    metastore = open_metastore(place)
+    create = MINUTES.format("sum(delay)").replace("GROUP BY", "WHERE ts < TIMESTAMP '2026-01-01 00:00:{}Z' GROUP BY")
+    metastore.run(f"CREATE {create.format(50)}")
+    rows = compare(metastore, create.format(40))
+    (left,) = {detail for part, _, detail in rows if part == "late rows"}
+    assert left.startswith("1 left out as they came after the watermark"), "that of a row of 00:01:10"
+
+
 @pytest.mark.soak
 def test_tables_of_streams_are_compared_by_their_last_rows(place: Place) -> None:
     insert_twice(place, WATERMARK, (ROWS, MORE, LATER))

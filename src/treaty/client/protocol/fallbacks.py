@@ -1,4 +1,4 @@
-"""`ask_registry`: sends a request in a form that the server supports, also one of another vendor that lacks it (`_FALLBACKS`).
+"""`ask_registry`: sends a request in a form that the server supports; a server of another vendor that lacks it gets other requests (`_FALLBACKS`).
 
 Treaty's server has every operation. Confluent's, Redpanda's, Karapace's and others lack some operations or members of
 answers, or spell them differently; a fallback gets the same answer by other requests.

@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from treaty.core.column_types.tokens import print_name
-from treaty.core.sources import SourceColumn
+from treaty.core.sources import Source, SourceColumn
 from treaty.spark.planner.questions import BodyRefusedError, ReadableSource
 
 STREAM = "STREAM"
@@ -47,6 +47,12 @@ def split_watermark(watermark: str) -> tuple[str, str]:
     """Return the column and the delay of the property WATERMARK, ``ts DELAY OF INTERVAL 10 seconds``."""
     column, _, delay = watermark.partition(" DELAY OF INTERVAL ")
     return column.strip("`").replace("``", "`"), delay
+
+
+def list_deduplicated(source: Source) -> list[str]:
+    """Return the columns of DEDUPLICATE."""
+    words = dict(source.properties).get("DEDUPLICATE", "").split(",")
+    return [word.strip().strip("`") for word in words if word.strip()]
 
 
 def keep_columns(

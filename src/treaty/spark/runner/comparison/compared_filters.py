@@ -45,7 +45,7 @@ def find_conditions(session: SparkSession, body: str, name: str) -> tuple[RowCon
     return conditions if len(conditions) == sum(_is_read(node, name) for node in tree.walk()) else ()
 
 
-def keep_taken(session: SparkSession, rows: DataFrame, conditions: Sequence[RowCondition]) -> DataFrame:
+def filter_rows(session: SparkSession, rows: DataFrame, conditions: Sequence[RowCondition]) -> DataFrame:
     """Return the rows that meet one of the conditions."""
     names = [MEETS.format(place) for place in range(len(conditions))]
     marked = rows

@@ -16,8 +16,8 @@ from treaty.core.limits import COMPARE_BATCHES
 from treaty.core.sources import CHANGES, QueryPlan, Source
 from treaty.spark.lake.table import make_empty_frame
 from treaty.spark.planner.pseudo_columns import list_words
-from treaty.spark.planner.views import STREAM, split_watermark
-from treaty.spark.runner.comparison.recorded_sources import ARRIVED, RecordedSource, list_deduplicated
+from treaty.spark.planner.views import STREAM, list_deduplicated, split_watermark
+from treaty.spark.runner.comparison.recorded_sources import ARRIVED, RecordedSource
 from treaty.spark.runner.row_order import ORDER, keep_last, propagate_order
 
 BATCH = "_treaty_batch"

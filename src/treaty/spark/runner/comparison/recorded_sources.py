@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -17,8 +18,8 @@ from treaty.metastore.sql.values import ComparedRange
 from treaty.spark.lake.table import LakeTable
 from treaty.spark.planner.leaf_columns import list_needed
 from treaty.spark.planner.pseudo_columns import list_pseudo_columns, list_words
-from treaty.spark.planner.views import STREAM
-from treaty.spark.runner.comparison.compared_filters import find_conditions, keep_taken
+from treaty.spark.planner.views import STREAM, list_deduplicated
+from treaty.spark.runner.comparison.compared_filters import filter_rows, find_conditions
 from treaty.spark.runner.comparison.recorded_tables import read_snapshots, read_version
 from treaty.spark.runner.comparison.row_differences import forget_rows
 from treaty.spark.runner.kafka_source import PARTITIONS_OF, RecordedOffsets, record_offsets
@@ -34,7 +35,7 @@ ARRIVED = "_treaty_arrived"
 class RecordedSource:
     """A source of which both queries read the same.
 
-    `rows` has the columns that either query needs, all pseudo-columns that either names, and `ORDER` and `ARRIVED` where they are asked for. `columns`
+    `rows` are those that either query may take; they have the columns that either needs, all pseudo-columns that either names, and `ORDER` and `ARRIVED` where they are asked for. `columns`
     are all columns of the source, their types written out. `ranges` says what was read, and `counts` how many records and how many bad ones.
     """
 
@@ -100,8 +101,7 @@ class SourceRecorder:
         pseudo = [one.name for one in list_pseudo_columns(source.columns, words)]
         needed = [*list_needed(source, [read for plan in self.plans for read in plan.reads], words), *pseudo]
         more = [name for name, keeps in ((ORDER, self.keeps_order), (ARRIVED, self.keeps_arrival)) if keeps]
-        kept_rows = self._leave_untaken(source, rows.select(*map(print_name, needed), *more))
-        kept_rows, observed = _keep_rows(kept_rows)
+        kept_rows, observed = _keep_rows(self._filter_rows(source, rows.select(*map(print_name, needed), *more)))
         counted = observed.get(f"{PARTITIONS_OF}{source.generation}", {})
         ranges = tuple(_describe_offsets(source, offsets, counted)) or (
             f"the files of {source.place} from {self.compared.start} to {self.compared.end}",
@@ -109,17 +109,17 @@ class SourceRecorder:
         counts = _describe_counts(observed.get(f"{BAD_OF}{source.generation}", {}))
         return RecordedSource(source, columns, kept_rows, ranges, counts)
 
-    def _leave_untaken(self, source: Source, rows: DataFrame) -> DataFrame:
-        """The rows that a body may take. A stream keeps all: the time of any row moves its watermark."""
+    def _filter_rows(self, source: Source, rows: DataFrame) -> DataFrame:
+        """The rows that a body may take. A stream keeps all: rows that a condition on their time leaves out move its watermark."""
+        if self.keeps_arrival:
+            return rows
         conditions = [
             find_conditions(self.opener.spark, plan.body, read.spelling or source.name)
             for plan in self.plans
             for read in plan.reads
             if lower_name(read.source) == lower_name(source.name)
         ]
-        if self.keeps_arrival or not all(conditions):
-            return rows
-        return keep_taken(self.opener.spark, rows, [one for listed in conditions for one in listed])
+        return filter_rows(self.opener.spark, rows, [*chain(*conditions)]) if all(conditions) else rows
 
     def _record_table(self, source: Source, columns: tuple[SourceColumn, ...]) -> RecordedSource:
         """Rows of a table that can't change, which both queries read for themselves."""
@@ -127,12 +127,6 @@ class SourceRecorder:
         read = read_snapshots if source.connector == "iceberg" else read_version
         recorded = read(self.opener.spark, source, table, self.compared, ARRIVED if self.keeps_arrival else "")
         return RecordedSource(source, columns, recorded.rows, (recorded.words,))
-
-
-def list_deduplicated(source: Source) -> list[str]:
-    """Return the columns of DEDUPLICATE."""
-    words = dict(source.properties).get("DEDUPLICATE", "").split(",")
-    return [one.strip().strip("`") for one in words if one.strip()]
 
 
 def _share_of(offsets: Sequence[RecordedOffsets]) -> Column:

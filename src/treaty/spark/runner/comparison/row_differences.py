@@ -195,7 +195,7 @@ def _compare(both: DataFrame, names: Sequence[str], *, has_key: bool) -> DataFra
         .agg(
             F.sum((~is_new).cast("long")).alias(OLDS),
             F.sum(is_new.cast("long")).alias(NEWS),
-            *(one.alias(name) for name, one in firsts.items() if names),
+            *(first.alias(name) for name, first in firsts.items() if names),
         )
     )
     row = F.struct(*(F.col(part).alias(name) for part, name in parts_of_row.items()))

@@ -21,9 +21,8 @@ from treaty.spark.lake.table import LakeTable
 from treaty.spark.planner.leaf_columns import blank_streams
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import RESTRICTED
-from treaty.spark.planner.views import STREAM
+from treaty.spark.planner.views import STREAM, list_deduplicated
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
-from treaty.spark.runner.comparison.recorded_sources import list_deduplicated
 from treaty.spark.runner.data_roots import DataRoot
 from treaty.spark.runner.kafka_sink import NULL_KEY, KafkaSink
 from treaty.spark.runner.kafka_source import SourceNotRunnableError, find_cluster
