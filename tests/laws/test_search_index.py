@@ -19,7 +19,8 @@ from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, Unavailable
 from treaty.core.schema_engine import FindEntries, ResolvedSchema
 from treaty.formats.budget import StepBudget, StepsError
-from treaty.web.index.extraction import FIELD_TYPES, PATH_CHARACTERS, PATHS_CHARACTERS, SchemaContents, extract, walk
+from treaty.web.index.contents import FIELD_TYPES, PATH_CHARACTERS, PATHS_CHARACTERS, SchemaContents
+from treaty.web.index.extraction import extract, walk
 from treaty.web.index.lookup import IndexFile
 from treaty.web.index.plans import FEW_READABLE, PARTS
 from treaty.web.index.readable_subjects import ACCESSES

@@ -9,7 +9,8 @@ from treaty.core.schema import LargeTextError, Metadata
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.values import Schema
 from treaty.core.state.view import View
-from treaty.web.index.extraction import READ_AS_JSON, SchemaContents
+from treaty.web.index.contents import SchemaContents
+from treaty.web.index.extraction import READ_AS_JSON
 from treaty.web.index.storage import doc_tokens, field_tokens, format_token, property_token, tag_token
 
 OWNER = "owner"

@@ -4,8 +4,6 @@ Avro and JSON Schema are read as JSON alone; other formats by their own parser, 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
 
 from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.core.schema_engine import ResolvedSchema
@@ -13,54 +11,20 @@ from treaty.formats.budget import StepBudget, StepsError, use_budget
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.plain_json import read_plain
 from treaty.formats.registry import find_formats
+from treaty.web.index.contents import FIELD_TYPES, Json, SchemaContents, list_type_words
+from treaty.web.index.flat_avro import read_flat
 
-TAGS = "confluent:tags"
-_NOTED = frozenset({TAGS, "doc", "description", "title"})
 READ_AS_JSON = frozenset({"AVRO", "JSON"})
 """Formats whose texts are read without their references."""
 _MORE = ("allOf", "anyOf", "oneOf")
 EXTRACTION_STEPS = 200_000
 """Steps, of about a microsecond each, of reading one schema for the index; of a larger one the index has what was read up to there."""
-PATH_CHARACTERS = 1_000
-"""Characters of the path of a field; the index has no field with a longer one, and none inside it."""
-PATHS_CHARACTERS = 4_000_000
-"""Characters of paths and types of one schema that the index has; fields past it are left out."""
-FIELD_TYPES = 100
-"""Types of one field that the index has."""
-Json = Any
-
-
-@dataclass(slots=True)
-class SchemaContents:
-    """Fields as (path, types), tags, and documentation. A path is of names, with a dot between them."""
-
-    fields: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
-    tags: set[str] = field(default_factory=set)
-    docs: list[str] = field(default_factory=list)
-    characters: int = 0
-    """Characters of the paths, each counted once more with each of its types."""
-
-    def put_field(self, path: str, types: tuple[str, ...]) -> bool:
-        """Put a field; returns whether it was put: not one with too long a path, nor one past the characters of all."""
-        size = 2 * len(path) + len(types[0]) if len(types) == 1 else len(path) * (1 + len(types)) + sum(map(len, types))
-        if len(path) > PATH_CHARACTERS or self.characters + size > PATHS_CHARACTERS:
-            return False
-        self.characters += size
-        self.fields.append((path, types))
-        return True
-
-    def note(self, node: dict[str, Json]) -> None:
-        """Take tags and documentation of a part."""
-        for name in _NOTED.intersection(node):
-            value = node[name]
-            if name == TAGS:
-                self.tags.update(map(str, value if isinstance(value, list) else ()))
-            elif isinstance(value, str):
-                self.docs.append(value)
 
 
 def extract(schema: ResolvedSchema) -> SchemaContents:
     """Return what a text says; nothing of one that can't be read."""
+    if schema.format == "AVRO" and (flat := read_flat(schema.text)) is not None:
+        return flat
     contents = SchemaContents()
     if schema.format in READ_AS_JSON:
         try:
@@ -119,25 +83,13 @@ def _put_avro_fields(
         name, kind = before + name, field_.get("type")
         if isinstance(kind, str) and "." not in kind:  # most are no more than that
             contents.put_field(name, (kind,))
-        elif contents.put_field(name, tuple(_avro_types(kind))):
+        elif contents.put_field(name, tuple(list_type_words(kind))):
             deeper.append((kind, name))
         if len(field_) == 3 and isinstance(doc := field_.get("doc"), str):  # and most of the rest no more than that
             contents.docs.append(doc)
         elif len(field_) > 2:
             contents.note(field_)
     return deeper
-
-
-def _avro_types(node: Json) -> Iterator[str]:
-    """The types that a field may have, without null: kinds, names of types, and logical types."""
-    for branch in node[:FIELD_TYPES] if isinstance(node, list) else [node]:
-        if isinstance(branch, str) and branch != "null":
-            yield branch
-            if "." in branch:
-                yield branch.rpartition(".")[2]
-        elif isinstance(branch, dict):
-            words = (branch.get(member) for member in ("type", "logicalType", "name"))
-            yield from (word for word in words if isinstance(word, str))
 
 
 # ----------------------------------------------------------------------------------------------------- JSON Schema

@@ -14,7 +14,7 @@ from treaty.core.limits import LOOP_BYTES
 from treaty.core.state.state_tables import SCHEMA
 from treaty.core.state.view import Tables
 from treaty.node.segment.layered import LayeredTables
-from treaty.web.index.extraction import SchemaContents
+from treaty.web.index.contents import SchemaContents
 from treaty.web.index.storage import open_for_writing, remove_index
 from treaty.web.index.update import ChangedSubjects, IndexUpdate, count_schemas, stamp_of
 

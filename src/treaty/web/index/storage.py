@@ -32,8 +32,8 @@ CACHE_BYTES = 32 << 20
 """Pages of a file that are kept in memory while it is built."""
 GROWING = {"hashsize": 1 << 20, "automerge": SEGMENTS, "crisismerge": SEGMENTS}
 """Settings of the full-text tables: bytes that are gathered in memory before a piece is written, and pieces that may stand side by side."""
-BUILDING = {"hashsize": 4 << 20, "automerge": 0, "crisismerge": 1_999}
-"""The same while a file is built: pieces are merged once, in the end."""
+BUILDING = {"hashsize": 1 << 20, "automerge": 0, "crisismerge": 1_999}
+"""The same while a file is built: pieces are merged once, in the end. What is gathered fits a processor's cache, where it is sorted."""
 FULL_TEXT = ("posting", "part_like", "subject_like", "subject_pair")
 """Tables of full text."""
 TABLES = """
@@ -220,8 +220,8 @@ def doc_token(word: str) -> str:
 def doc_tokens(docs: Sequence[str]) -> str:
     """Return the tokens of the words of documentation, with spaces between them."""
     text = " ".join(docs)
-    if text.isascii() and text.replace(" ", "").isalnum():  # as most is; SQLite makes letters of ASCII small
-        return f"~{' ~'.join(text.split())}"
+    if text.isascii() and "  " not in text and text.replace(" ", "").isalnum():  # as most is
+        return f"~{text.strip().replace(' ', ' ~')}"  # SQLite makes letters of ASCII small
     return " ".join(map(doc_token, set(_WORDS.findall(text))))
 
 

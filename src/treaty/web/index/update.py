@@ -22,8 +22,9 @@ from treaty.core.state.state_tables import SCHEMA, SUBJECT, VERSION, VERSION_BY_
 from treaty.core.state.values import SubjectValue
 from treaty.core.state.view import ALL_KEYS, Tables, after, subject_span
 from treaty.node.segment.layered import LayeredTables
+from treaty.web.index.contents import SchemaContents
 from treaty.web.index.entries import as_indexed, text_to_read
-from treaty.web.index.extraction import SchemaContents, extract
+from treaty.web.index.extraction import extract
 from treaty.web.index.storage import as_token, is_of_format, pair_tokens
 
 PAGE = 200
