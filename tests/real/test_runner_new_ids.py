@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -77,6 +78,10 @@ class Arrivals(list[PartStatus]):
         super().__init__()
         self._versions, self.left = versions, new
 
+    def has_fewer(self, left: int) -> bool:
+        """Whether fewer than so many are still to arrive."""
+        return self.left < left
+
     def append(self, status: PartStatus) -> None:
         """Note a state."""
         super().append(status)
@@ -100,7 +105,8 @@ def run_new_ids(spark: SparkSession, registry: Connection, kafka: Kafka, root: P
         versions.load()
         seen = Arrivals(versions, new)
         with running(place, seen) as runner:
-            until(lambda: seen.left == 0, runner)
+            while left := seen.left:  # each may take long, while another arrives
+                until(partial(seen.has_fewer, left), runner)
             until(lambda: status_of(runner, "delays").rows_in >= len(versions.sent), runner)
             status = status_of(runner, "delays")
     assert place.rows("delays") == sorted(versions.sent, key=repr)
