@@ -1,4 +1,6 @@
-"""Positions of findings in the texts of two schemas, found by their paths."""
+"""Positions of findings in the texts of two schemas: a path of the old text is followed in the new one, where members of arrays
+may have moved.
+"""
 
 import json
 from collections.abc import Sequence

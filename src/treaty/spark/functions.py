@@ -1,4 +1,5 @@
-"""Columns for those who come from elsewhere: the signatures of Databricks' `from_avro` and `to_avro`, and views.
+"""Columns for those who come from elsewhere: Databricks' `from_avro` and `to_avro` with their options, which say whether a bad row
+or a new schema id becomes null or ends the job; and views.
 
 The registry is asked once, on the driver, when the column is made. Better than these are `decode` and `to_registry`,
 which keep the reasons of bad rows; here a bad row is null, or ends the query.

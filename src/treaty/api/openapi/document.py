@@ -1,4 +1,4 @@
-"""The OpenAPI document, built from the table and the types."""
+"""The OpenAPI document: how parameters, headers, answers and errors of each route are described in it, from the table and the types."""
 
 import re
 from collections.abc import Iterator

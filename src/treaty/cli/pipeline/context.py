@@ -1,4 +1,6 @@
-"""The context of pipeline commands: the description read from the file, a Spark session, the registry, and exit codes."""
+"""The context of pipeline commands: which registry they ask (that of the file, else of --registry or TREATY_REGISTRY; none is refused), the
+description read from the file, a Spark session, and exit codes.
+"""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The description of a pipeline in TOML: its registry, its Spark session, source, tables and options."""
+"""The description of a pipeline in TOML: the registry that it names, its Spark session, source, tables and options."""
 
 import tomllib
 from collections.abc import Mapping

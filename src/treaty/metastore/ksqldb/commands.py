@@ -1,4 +1,5 @@
-"""Records of ksqlDB's command topic, and the sources, types and queries that they come to.
+"""Records of ksqlDB's command topic replayed: the sources, types and queries that are left after drops and TERMINATE, and which records
+are passed over, with a reason.
 
 The key of a record is the JSON text ``type/entity/action``, a label. The value is JSON: ``statement``, in later versions a ``plan``
 with a ``ddlCommand`` and a ``queryPlan``, and a ``version``, which is at most 18. A plan has the resolved columns; a CREATE, DROP or

@@ -1,4 +1,6 @@
-"""The import of a command topic: statements carried out one after the other, and a report of what was taken and what was not."""
+"""The import of a command topic: statements carried out one after the other, and a report of what was taken and what was not. What is left
+of the topic's records is decided in `commands`.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,6 @@
-"""Defaults as Avro's reader for Java makes them, where that is not what they mean, and as the bytes of what they mean."""
+"""Defaults as Avro's reader for Java makes them, where that is not what they mean, and as the bytes of what they mean. The
+schemas of such fields are rewritten in `spark.engines.wrapped_fields`.
+"""
 
 import struct
 from collections.abc import Mapping

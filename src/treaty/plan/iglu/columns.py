@@ -1,4 +1,6 @@
-"""What a self-describing schema becomes in a table, as Snowplow's loaders map it to Parquet; and two versions of it as one."""
+"""What a self-describing schema becomes in a table, as Snowplow's loaders map it to Parquet: the type of each property by its keywords,
+its name in snake case; and two versions of it as one.
+"""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,5 +1,5 @@
-"""`TreatyDataSource`: what `format("treaty")` means to Spark. Plans are made where it is opened; executors read and
-decode.
+"""`TreatyDataSource`: what `format("treaty")` means to Spark. Plans are made where it is opened, and again before a batch of a
+stream when the subject has a new version, unless its columns would be others; executors read and decode.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

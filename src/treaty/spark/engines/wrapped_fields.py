@@ -1,5 +1,5 @@
-"""Fields whose default Avro's reader for Java fails at, or makes of another type: each is put into a record of its own,
-where a writer lacks it.
+"""Fields whose default Avro's reader for Java fails at, or makes of another type: each is put into a record of its own
+in both schemas, which changes no byte, where a writer lacks it.
 
 That reader makes the default of a union of the first type that may take it, and takes a record, an enum, an array and a
 map for what any value is made of. An empty list it makes from the type of the field, and fails where that is a union

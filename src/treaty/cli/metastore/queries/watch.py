@@ -1,4 +1,6 @@
-"""`treaty query`: what the queries of a registry do, asked from their runners."""
+"""`treaty query`: what the queries of a registry do, asked from their runners; and the state, reason and remedy of those whose runner
+does not answer, has no address or has not begun with them.
+"""
 
 import json
 import time

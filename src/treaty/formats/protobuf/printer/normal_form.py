@@ -1,4 +1,6 @@
-"""The normal form of a schema: what may be written in several ways is written in one (source: Confluent's ``normalize``)."""
+"""The normal form of a schema: fields, enum values and options in one order, names of types in full; texts that differ in these alone
+are one version (source: Confluent's ``normalize``).
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

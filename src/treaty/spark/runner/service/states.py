@@ -1,4 +1,6 @@
-"""The states of a part that a runner has, what each means, and the way out of it."""
+"""The states of a part that a runner has, what each means, and the way out of it, as the runner says them. Where no runner answers, the
+terminal says it (`cli.metastore.queries.watch`).
+"""
 
 import shlex
 from collections.abc import Mapping

@@ -1,4 +1,6 @@
-"""The proof: every keyword of the reader has to follow from what is known of the writer's value."""
+"""The proof: every keyword of the reader has to follow from what is known of the writer's value. It tells cases apart (branches, single
+values, types) to a depth, and past that a keyword counts as not proven.
+"""
 
 from collections.abc import Callable, Generator, Hashable, Iterator
 from enum import IntEnum
