@@ -1,4 +1,4 @@
-"""The proof: every keyword of the reader has to follow from what is known of the writer's value. It tells cases apart (branches, single
+"""The proof: every keyword of the reader has to follow from what is known of the writer's value. It distinguishes cases (branches, single
 values, types) to a depth, and past that a keyword counts as not proven.
 """
 
