@@ -26,7 +26,7 @@ from treaty.formats.rule import POLICIES, CompatibilityRule
 from treaty.plan.ddl import type_ddl
 from treaty.plan.encoding.casts import cast
 from treaty.plan.encoding.fit import LOSSY, ColumnConversion, sentence
-from treaty.web.index import contents, extraction, flat_avro, lookup, plans, readable_subjects
+from treaty.web.index import contents, extraction, lookup, plans, readable_subjects
 from treaty.wire.confluent.error_index import ERROR_CODES
 
 HERE = Path(__file__).parent
@@ -124,7 +124,7 @@ def _limits() -> str:
         "",
     ]
     lines += ["| limit | value | what it bounds |", "|---|---|---|"]
-    for module in (extraction, contents, flat_avro, plans, lookup, readable_subjects):
+    for module in (extraction, contents, plans, lookup, readable_subjects):
         for name, meaning in _documented(ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")).body):
             value = getattr(module, name)
             if isinstance(value, int) and not name.startswith(("SUBJECTS", "SOURCES_FROM")):

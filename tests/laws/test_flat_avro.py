@@ -8,8 +8,7 @@ from typing import Any
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.budget import StepBudget
 from treaty.web.index.contents import FIELD_TYPES, PATH_CHARACTERS, SchemaContents
-from treaty.web.index.extraction import extract, walk
-from treaty.web.index.flat_avro import FLAT_CHARACTERS, read_flat
+from treaty.web.index.extraction import FLAT_CHARACTERS, extract, read_flat, walk
 
 NAMES = ("id", "Zip", "straße", "a.b", "", "x y", "\ud800", "n" * PATH_CHARACTERS, "n" * (PATH_CHARACTERS + 1))
 TYPES: tuple[Any, ...] = (

@@ -7,18 +7,20 @@ from collections.abc import Iterator
 
 from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.core.schema_engine import ResolvedSchema
+from treaty.formats.avro.flat_record import read_flat_record
 from treaty.formats.budget import StepBudget, StepsError, use_budget
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.plain_json import read_plain
 from treaty.formats.registry import find_formats
-from treaty.web.index.contents import FIELD_TYPES, Json, SchemaContents, list_type_words
-from treaty.web.index.flat_avro import read_flat
+from treaty.web.index.contents import FIELD_TYPES, PATH_CHARACTERS, Json, SchemaContents, list_type_words
 
 READ_AS_JSON = frozenset({"AVRO", "JSON"})
 """Formats whose texts are read without their references."""
 _MORE = ("allOf", "anyOf", "oneOf")
 EXTRACTION_STEPS = 200_000
 """Steps, of about a microsecond each, of reading one schema for the index; of a larger one the index has what was read up to there."""
+FLAT_CHARACTERS = 50_000
+"""Characters of the longest text that is read as a flat record: a shorter one meets no limit of the walk but those of a single field."""
 
 
 def extract(schema: ResolvedSchema) -> SchemaContents:
@@ -49,6 +51,28 @@ def walk(format_name: str, value: Json, contents: SchemaContents, budget: StepBu
 
 
 # ------------------------------------------------------------------------------------------------------------ Avro
+
+
+def read_flat(text: str) -> SchemaContents | None:
+    """Return what the text of a flat record says, as most are; None of one that is for the walk, which comes to the same."""
+    record = read_flat_record(text) if len(text) <= FLAT_CHARACTERS else None
+    if record is None:
+        return None
+    contents = SchemaContents()
+    docs, fields = contents.docs, contents.fields
+    if isinstance(record.doc, str):
+        docs.append(record.doc)
+    for field in record.fields:
+        name, kind, doc = field.name, field.type, field.doc
+        if len(name) > PATH_CHARACTERS:
+            return None
+        if isinstance(kind, str) and "." not in kind:
+            fields.append((name, (kind,)))
+        else:
+            fields.append((name, tuple(list_type_words(kind))))
+        if isinstance(doc, str):
+            docs.append(doc)
+    return contents
 
 
 def _walk_avro(root: Json, contents: SchemaContents, budget: StepBudget) -> None:
