@@ -226,10 +226,16 @@ def _strip_text(version: VersionFound) -> VersionFound:
     )  # fmt: skip
 
 
+_VERSIONS_INSIDE = {"treaty.core.messages.associations", "treaty.core.messages.schemaver"}
+"""The modules of answers that have versions inside them."""
+
+
 def _change_versions(answer: Any, change: Callable[[VersionFound], VersionFound]) -> Any:
     """Map the versions in an answer, or in one about associations; of a refusal only the facts are kept."""
     if isinstance(answer, VersionFound):
         return change(answer)
+    if type(answer).__module__ not in _VERSIONS_INSIDE:
+        return answer
     from treaty.core.messages import associations as t  # noqa: PLC0415 (no part of most programs)
     from treaty.core.messages.schemaver import PublishedVersion  # noqa: PLC0415 (as above)
 

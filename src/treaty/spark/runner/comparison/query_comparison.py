@@ -31,7 +31,7 @@ from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.comparison.compared_streams import ComparedStreams, ComparedWay, StreamedRows, choose_way
 from treaty.spark.runner.comparison.recorded_sources import RecordedSource, SourceRecorder
 from treaty.spark.runner.comparison.recorded_tables import refuse_start
-from treaty.spark.runner.comparison.row_differences import FrameDifferences, compare_frames
+from treaty.spark.runner.comparison.row_differences import BUCKETS, FrameDifferences, compare_frames
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
 from treaty.spark.runner.row_order import ORDER, keep_last, propagate_order
 from treaty.spark.runner.source_frames import SourceOpener
@@ -42,6 +42,8 @@ TAG = "treaty-comparison"
 """The tag of the jobs of a comparison, by which they are cancelled."""
 COMPARED: Mapping[str, str] = {"spark.sql.adaptive.enabled": "false"}
 """Further settings of a comparison: Spark would plan and start each step of it as a job of its own."""
+FEW_ROWS = 250_000
+"""Rows of sources up to which the rows of both queries are compared at once: to sum them by buckets first costs as much as it spares."""
 AGAIN_SECONDS = 0.5
 """Seconds after which jobs of a comparison that is given up are cancelled again."""
 
@@ -107,7 +109,9 @@ class ComparedQueries:
     def describe(self, frames: Sequence[DataFrame], way: str, late: Sequence[tuple[str, str]] = ()) -> ResultComparison:
         """Return how the rows of the two queries differ."""
         key = self.keys[0] if set(map(lower_name, self.keys[0])) == set(map(lower_name, self.keys[1])) else ()
-        differences = compare_frames(frames[0], frames[1], key)
+        kept = [source.kept for source in self.recorded.values()]
+        is_small = None not in kept and sum(filter(None, kept)) <= FEW_ROWS
+        differences = compare_frames(frames[0], frames[1], key, buckets=0 if is_small else BUCKETS)
         ranges = tuple((one.source.name, text) for one in self.recorded.values() for text in one.ranges)
         counts = tuple((one.source.name, one.counts) for one in self.recorded.values() if one.counts)
         return ResultComparison(

@@ -68,7 +68,8 @@ class ComparedColumn:
 def compare_frames(old: DataFrame, new: DataFrame, key: Sequence[str], buckets: int = BUCKETS) -> FrameDifferences:
     """Return how the rows of two frames differ. Each frame is run once; without a key once more where they differ.
 
-    With a key (columns of both) rows of one key are compared column by column; without one equal rows are counted. Columns of one frame alone are left out.
+    With a key (columns of both) rows of one key are compared column by column; without one equal rows are counted, by so many buckets first
+    (0: at once). Columns of one frame alone are left out.
     """
     olds, news = ({lower_name(name): name for name in frame.columns} for frame in (old, new))
     columns = [
@@ -83,7 +84,7 @@ def compare_frames(old: DataFrame, new: DataFrame, key: Sequence[str], buckets: 
     added = tuple(name for lower, name in news.items() if lower not in olds)
     sides = (_select_side(old, identity, rest, is_new=False), _select_side(new, identity, rest, is_new=True))
     equal = 0
-    if not keys and can_sum_rows(sides[0].schema[ROW].dataType):
+    if buckets and not keys and can_sum_rows(sides[0].schema[ROW].dataType):
         unequal, equal = leave_equal_buckets(sides, buckets)
         if unequal is None:
             return FrameDifferences(RowCounts(equal, equal, equal, 0, 0, 0), (), lost, added, (), 0)
