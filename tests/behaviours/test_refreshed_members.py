@@ -16,8 +16,8 @@ from treaty.core.refusals import Invalid
 from treaty.core.registry import run_exchange
 from treaty.core.schema import Draft, Reference
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourceRead
-from treaty.core.state.metastore.keys import key_of_name
 from treaty.core.state.columns import Column, Columns, Scalar
+from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.columns.pins import find_pinned_version
 from treaty.metastore.columns.sides import SettledSide, refuse_shared_names
 from treaty.metastore.columns.source_refresh import plan_refresh
@@ -101,7 +101,9 @@ def test_a_reader_is_asked_for_its_columns_however_the_source_is_spelled(registr
     source = read(registry, name.strip("`"))
     assert source.value is not None
     reads = (SourceRead(key_of_name(source.name), source.generation, columns=("b",), value=source.value.pin),)
-    reader = SourceDefinition("r", "STREAM", "CREATE …", OUTPUT, connector="delta", place="r", query=QueryPlan("SELECT 1", reads))
+    reader = SourceDefinition(
+        "r", "STREAM", "CREATE …", OUTPUT, connector="delta", place="r", query=QueryPlan("SELECT 1", reads)
+    )
     registry.ask(CreateSource(reader))
     register(registry, "s-value", Draft('{"type": "record", "name": "S", "fields": [{"name": "x", "type": "int"}]}'))
     refused = run_exchange(registry, plan_refresh(source.name)).effect.refused

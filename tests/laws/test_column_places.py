@@ -11,7 +11,18 @@ import pytest
 from treaty.core.column_types.leaf_paths import ELEMENT, VALUE, LeafPath, print_path
 from treaty.core.refusals import Invalid
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
-from treaty.core.state.columns import LOSSES, Column, ColumnLoss, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import (
+    LOSSES,
+    Column,
+    ColumnLoss,
+    Columns,
+    ColumnType,
+    Decimal,
+    List,
+    Map,
+    Scalar,
+    Struct,
+)
 from treaty.metastore.columns.allowed_types import ABSENT_EVERYWHERE, ABSENT_SCALARS, refuse_absent_types
 from treaty.metastore.columns.declared import refresh_columns, settle_columns
 from treaty.metastore.columns.from_schema import refuse_twins

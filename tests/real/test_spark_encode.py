@@ -116,6 +116,8 @@ NESTED = [
     {"name": "lines", "type": {"type": "array", "items": {"type": "record", "name": "Line", "fields": [{"name": "n", "type": "int"}, {"name": "b", "type": "bytes", "default": "\u00ff"}]}}},
     {"name": "text", "type": "string"},
     {"name": "more", "type": {"type": "record", "name": "More", "fields": [{"name": "x", "type": ["null", "int"]}]}, "default": {"x": None}},
+    {"name": "chosen", "type": [{"type": "record", "name": "Chosen", "fields": [{"name": "a", "type": "int"}, {"name": "b", "type": ["string", "null"]}]}, "string"],
+     "default": {"a": 1, "b": "x"}},
 ]  # fmt: skip
 AVRO_FRAME = (
     "id BIGINT, kind STRING, code BINARY, pick STRUCT<member0: INT, member1: STRING>, wide BIGINT, price DECIMAL(10, 3),"
@@ -248,7 +250,8 @@ def test_each_bad_row_is_told_and_no_neighbour_is_touched(
     first = told(found[0]["record"])
     records: dict[str, dict[str, Any]] = {
         "AVRO": {"pick": {"member0": None, "member1": "x"}, "wide": 5_000_000_000, "at": 1709208000000000000, "by": {"1.5": 2},
-                 "lines": [{"n": 5, "b": b"\xff"}], "text": "ä", "more": {"x": None}},
+                 "lines": [{"n": 5, "b": b"\xff"}], "text": "ä", "more": {"x": None},
+                 "chosen": {"member0": {"a": 1, "b": "x"}, "member1": None}},
         "PROTOBUF": {"kind": "OLD", "mail": "m", "fax": None, "large": 2**64 - 1, "n": 0, "more": '{"a": [1.0]}',
                      "lines": {5: {"sku": "s"}}, "tags": ["t"], "kinds": ["NEW", "OLD"], "most": 5},
         "JSON": {"id": 7, "gone": None, "open": '{"a":[1,null]}', "part": None, "by": {"1": 2}, "many": [1]},

@@ -1,5 +1,6 @@
 """What an Avro schema wants at each place, as Spark's own `to_avro` takes it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from treaty.core.limits import DECIMAL_DIGITS
@@ -89,7 +90,9 @@ class _AvroTargets:
         if field.default is not ABSENT and (field.default is not None or not self._is_nullable(field.type)):
             value = self._convert_default(field.type, field.default)
             text = print_json(value)
-            default = ColumnConversion("", "constant", self._print_least(field.type, 0, all_fields=True), constant=text)
+            default = ColumnConversion(
+                "", "constant", self._print_default_type(field.type, [field.default], 0), constant=text
+            )
         return FieldTarget(
             field.name, self._unwrap_nullable(field.type), self._is_nullable(field.type), field.aliases, default
         )
@@ -133,6 +136,34 @@ class _AvroTargets:
             case AvroEnum():
                 return PLAIN["enum"]
         return ddl(resolved, self._schema.names)
+
+    def _print_default_type(self, node: AvroType, defaults: Sequence[Any], depth: int) -> str:
+        """The smallest Spark type that holds these defaults with all their fields."""
+        values = [value for value in defaults if value is not None]
+        resolved = self._schema.resolve(self._unwrap_nullable(node))
+        if not values:
+            return self._print_least(node, depth, all_fields=True)
+        match resolved:
+            case AvroRecord(fields=fields):
+                parts = [(one, [value.get(one.name, one.default) for value in values]) for one in fields]
+                inside = (
+                    f"{quote_name(one.name)}: {self._print_default_type(one.type, inner, depth + 1)}"
+                    for one, inner in parts
+                )
+                return f"STRUCT<{', '.join(inside)}>"
+            case AvroArray(items):
+                return (
+                    f"ARRAY<{self._print_default_type(items, [one for value in values for one in value], depth + 1)}>"
+                )
+            case AvroMap(held):
+                inner = [one for value in values for one in value.values()]
+                return f"MAP<STRING, {self._print_default_type(held, inner, depth + 1)}>"
+            case AvroUnion():  # a default is of the first type that is not null (`_convert_default`)
+                branches = [part for part in resolved.branches if not is_null(part)]
+                kinds = [self._print_default_type(branches[0], values, depth + 1)]
+                kinds += (self._print_least(part, depth + 1) for part in branches[1:])
+                return f"STRUCT<{', '.join(f'`member{at}`: {kind}' for at, kind in enumerate(kinds))}>"
+        return self._print_least(node, depth)
 
     def _convert_default(self, node: AvroType, value: Any) -> Json:
         """A default as a column's value: times in microseconds, decimals as text, of a union its first branch."""

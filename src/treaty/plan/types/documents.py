@@ -9,7 +9,7 @@ from treaty.plan.errors import PlanError, drop_twins, nothing_readable
 from treaty.plan.format_plans import JsonFormatPlan, JsonKind, RecordType
 from treaty.plan.options import DecodeOptions
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.types.groups import RecordGroup, group_schemas
+from treaty.plan.types.groups import RecordGroup, group_schemas, list_docs_inside
 from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 
@@ -25,6 +25,7 @@ def plan_types(
     engines: set[str] = set()
     checks: list[tuple[int, str]] = []
     plain: list[int] = []
+    docs: list[tuple[tuple[str, ...], str]] = []
     if options.rest:
         raise PlanError("rest is for documents of one record type; leave it out, or read one type")
     for group in group_schemas(schemas, _names):
@@ -42,6 +43,7 @@ def plan_types(
         ids = tuple(one.schema_id for one in last.writers)
         kinds.append(JsonKind(group.column, last.type, ids, whole=isinstance(recipe, JsonFormatPlan) and recipe.whole))
         types.append(RecordType(group.column, group.name, last.type))
+        docs += list_docs_inside(last, group.column)
     if last is None:
         raise nothing_readable(rejected)
     columns = tuple((one.column, one.type) for one in types)
@@ -54,6 +56,7 @@ def plan_types(
         rejected=drop_twins(rejected),
         recipe=JsonFormatPlan(kinds=tuple(kinds), checks=tuple(checks), plain=tuple(plain)),
         engine="arrow" if engines == {"arrow"} else "spark",
+        docs=tuple(docs),
     )
     return plan, tuple(types)
 

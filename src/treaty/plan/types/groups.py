@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from treaty.plan.ddl import find_free_name
 from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.value import DecodePlan
 
+Docs = tuple[tuple[tuple[str, ...], str], ...]
 PLAIN = re.compile(r"[^0-9A-Za-z_]")
 
 
@@ -42,6 +44,11 @@ def group_schemas(
         RecordGroup(name, column, tuple(members))
         for name, column, (_, members) in zip(newest, columns, groups, strict=True)
     )
+
+
+def list_docs_inside(plan: DecodePlan, column: str) -> Docs:
+    """What a plan says of its fields, where its record is a column: paths begin with that; a value without fields is the column itself."""
+    return tuple(((column, *path[0 if plan.columns else 1 :]), doc) for path, doc in plan.docs)
 
 
 def columns_of(names: Sequence[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from treaty.plan.format_plans import RecordType
 from treaty.plan.options import DecodeOptions
 from treaty.plan.payloads import compose, plan_format, union
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.types.groups import RecordGroup, group_schemas
+from treaty.plan.types.groups import RecordGroup, group_schemas, list_docs_inside
 from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 
@@ -31,6 +31,7 @@ def plan_types(
     types: list[RecordType] = []
     writers: list[WriterSchema] = []
     rejected: list[RejectedSchema] = []
+    docs: list[tuple[tuple[str, ...], str]] = []
     last: DecodePlan | None = None
     for group in group_schemas(schemas, list_names):
         try:
@@ -42,6 +43,7 @@ def plan_types(
         writers += last.writers
         kinds += ((one.schema_id, group.column) for one in last.writers)
         types.append(RecordType(group.column, group.name, last.type))
+        docs += list_docs_inside(last, group.column)
     if last is None:
         raise nothing_readable(rejected)
     read = {one.schema_id for one in writers}
@@ -54,7 +56,7 @@ def plan_types(
         writers=tuple(writers),
         rejected=drop_twins(rejected),
         recipe=replace(recipe, kinds=tuple(kinds)),
-        docs=(),
+        docs=tuple(docs),
     )
     return plan, tuple(types)
 
