@@ -145,18 +145,17 @@ class _AvroTargets:
             return self._print_least(node, depth, all_fields=True)
         match resolved:
             case AvroRecord(fields=fields):
-                parts = [(one, [value.get(one.name, one.default) for value in values]) for one in fields]
+                parts = [(field, [value.get(field.name, field.default) for value in values]) for field in fields]
                 inside = (
-                    f"{quote_name(one.name)}: {self._print_default_type(one.type, inner, depth + 1)}"
-                    for one, inner in parts
+                    f"{quote_name(field.name)}: {self._print_default_type(field.type, inner, depth + 1)}"
+                    for field, inner in parts
                 )
                 return f"STRUCT<{', '.join(inside)}>"
             case AvroArray(items):
-                return (
-                    f"ARRAY<{self._print_default_type(items, [one for value in values for one in value], depth + 1)}>"
-                )
+                inner = [item for value in values for item in value]
+                return f"ARRAY<{self._print_default_type(items, inner, depth + 1)}>"
             case AvroMap(held):
-                inner = [one for value in values for one in value.values()]
+                inner = [item for value in values for item in value.values()]
                 return f"MAP<STRING, {self._print_default_type(held, inner, depth + 1)}>"
             case AvroUnion():  # a default is of the first type that is not null (`_convert_default`)
                 branches = [part for part in resolved.branches if not is_null(part)]
