@@ -27,6 +27,8 @@ from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.execution.planner import PlannedQuery, answer_job, plan_statement
 from treaty.metastore.execution.prefix import ANYTHING, list_needed, names_in
 from treaty.metastore.execution.recorders import statement_call
+from treaty.metastore.execution.results import InvalidStatementError
+from treaty.metastore.sql.diagnostics import SqlDiagnostic
 from treaty.metastore.sql.script import parse_script
 from treaty.metastore.sql.statements import CreateSourceStatement, OnceStatement
 from treaty.metastore.sql.values import HeadColumn
@@ -103,6 +105,32 @@ def test_a_refusal_says_what_it_asked_about(registry: Connection) -> None:
     assert answer.sources == ("flights", "nothing")
     assert set(answer.subjects) == {"gone", "a", "b", "c", "nick", "d"}
     assert (answer.name, answer.planner, answer.epoch) == ("x", "p1", 3)
+
+
+class FaultyPlanner:
+    """Refuses a body at a place of each of its lines."""
+
+    def plan(self, statement: CreateSourceStatement) -> Exchange[PlannedQuery]:
+        faults, start = list[SqlDiagnostic](), 0
+        for line, text in enumerate(statement.body.split("\n"), 1):
+            faults.append(SqlDiagnostic("QUERY_REFUSED", text, start, start + len(text), line, 1))
+            start += len(text) + 1
+        yield from ()
+        raise InvalidStatementError.by(faults)
+
+
+@pytest.mark.parametrize("before", ["", "\n", "/* SELECT 1,\n 2 */ ", "-- SELECT 1,\n\n  "])
+def test_errors_of_each_line_of_a_body_have_their_place_in_the_statement(registry: Connection, before: str) -> None:
+    """The columns of the first line are behind what stands before the body, those of the others are their own."""
+    text = f"{before}CREATE STREAM x AS SELECT 1,\n 2\nFROM y"
+    (parsed,) = parse_script(text).statements
+    assert isinstance(parsed.value, CreateSourceStatement)
+    with pytest.raises(InvalidStatementError) as refused:
+        run_exchange(registry.registry, plan_statement(FaultyPlanner(), parsed.value, text))
+    for fault in refused.value.diagnostics:
+        assert text[fault.start : fault.end] == fault.message
+        assert fault.line == text.count("\n", 0, fault.start) + 1
+        assert fault.column == fault.start - text.rfind("\n", 0, fault.start)
 
 
 class LatePlanner(SelectPlanner):

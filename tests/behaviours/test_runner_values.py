@@ -63,14 +63,15 @@ def test_whatever_a_run_depends_on_makes_another_run(registry: Connection) -> No
     }
     for member, changed in others.items():
         assert WantedPart(changed, upstreams=(upstream,)).definition != part.definition, member
-    for member, value in {"generation": 99, "revision": 99, "place": "elsewhere", "cluster": "west"}.items():
+    moves: dict[str, Any] = {"generation": 99, "revision": 99, "place": "elsewhere", "cluster": "west"}
+    for member, value in moves.items():
         moved = replace(upstream, **{member: value})
         assert WantedPart(source, upstreams=(moved,)).definition != part.definition, member
     assert WantedPart(source).definition != part.definition
-    for member, value in {"comment": "x", "desired": "PAUSED", "author": "y"}.items():
-        assert WantedPart(replace(source, **{member: value}), upstreams=(upstream,)).definition == part.definition, (
-            member
-        )
+    words: dict[str, Any] = {"comment": "x", "desired": "PAUSED", "author": "y"}
+    for member, value in words.items():
+        same = WantedPart(replace(source, **{member: value}), upstreams=(upstream,))
+        assert same.definition == part.definition, member
     bad = describe(registry, "flights_bad")
     wider = replace(bad, columns=(*bad.columns, SourceColumn("x", "INT")))
     assert WantedPart(wider, BAD).definition != WantedPart(bad, BAD).definition

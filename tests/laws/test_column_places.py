@@ -246,7 +246,7 @@ def _holds(kind: ColumnType, number: Fraction) -> bool:
     match kind:
         case Decimal(precision, scale):
             unscaled = number * 10**scale
-            return unscaled.denominator == 1 and abs(unscaled) < 10**precision
+            return unscaled.denominator == 1 and bool(abs(unscaled) < 10**precision)
         case Scalar(name) if name in INTEGERS:
             return number.denominator == 1 and -(2 ** INTEGERS[name]) <= number < 2 ** INTEGERS[name]
         case Scalar(name):

@@ -19,7 +19,7 @@ from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Sc
 from treaty.plan.ddl import parse_type
 from treaty.plan.encoding.encode_plans import check_columns, make_encode_plan
 from treaty.plan.encoding.fit import ColumnConversion
-from treaty.plan.encoding.options import DeriveOptions, EncodeOptions
+from treaty.plan.encoding.options import DeriveOptions, EncodeOptions, Framed
 from treaty.plan.encoding.value import EncodePlan
 from treaty.plan.errors import PlanError
 
@@ -209,17 +209,16 @@ def test_a_dry_run_says_whether_a_schema_would_be_registered(
 @pytest.mark.parametrize("framing", ["prefix", "header", "version", "md5", "single-object"])
 @pytest.mark.parametrize("register", [True, False])
 def test_a_schema_that_is_given_is_planned_as_the_version_that_it_is(
-    registry: Connection, framing: str, *, register: bool
+    registry: Connection, framing: Framed, *, register: bool
 ) -> None:
     """The third version by its text has the same head as by its number."""
     texts = [record(*((f"f{at}", "int", 0) for at in range(count))) for count in (1, 2, 3)]
     for text in texts:
         registry.ask(Register(subject_of("s"), Draft(text)))
     columns = tuple(Column(f"f{at}", INT, nullable=False) for at in range(2))
-    by_number = make_encode_plan(registry, "s", columns, EncodeOptions(version=2, framing=framing))  # type: ignore[arg-type]  # one of the framings
-    by_text = make_encode_plan(
-        registry, "s", columns, EncodeOptions(schema=texts[1], register=register, framing=framing)
-    )  # type: ignore[arg-type]  # as above
+    by_number = make_encode_plan(registry, "s", columns, replace(EncodeOptions(version=2), framing=framing))
+    given = replace(EncodeOptions(schema=texts[1], register=register), framing=framing)
+    by_text = make_encode_plan(registry, "s", columns, given)
     assert by_text == by_number
     stored = replace(by_text, properties=(("a", "1"), ("b", "2")), codec="c", part="key", validate=True, message="m", files=("x", "y"))  # fmt: skip
     assert EncodePlan.from_json(stored.to_json()) == stored
