@@ -127,18 +127,20 @@ def test_a_subject_outside_of_the_folder_is_referred_to_by_its_version(
 @pytest.mark.parametrize(
     ("files", "home"),
     [
-        ({"a/m.proto": "M"}, "m"),
-        ({"a/m.proto": "M", "b/m.json": "JSON"}, "m"),
-        ({"a/m.proto": "M", "b/m.proto": "M"}, ""),
+        ({"a/m.proto": "PROTOBUF"}, "m"),
+        ({"a/m.proto": "PROTOBUF", "b/m.proto": "JSON"}, "m"),
+        ({"a/m.proto": "PROTOBUF", "b/m.proto": "PROTOBUF"}, ""),
     ],
     ids=["one file", "one of this format", "two files"],
 )
 def test_a_name_is_found_in_one_file_of_its_format_alone(
     registry: Connection, tmp_path: Path, files: Mapping[str, str], home: str
 ) -> None:
-    texts = {"M": 'syntax = "proto3"; message M {}', "JSON": '{"type": "object"}'}
+    texts = {"PROTOBUF": 'syntax = "proto3"; message M {}', "JSON": '{"type": "object"}'}
     names = {name: f"s{at}" if at else "m" for at, name in enumerate(files)}
-    plan = "[plan]\n" + "".join(f'[plan.subjects.{subject}]\nfile = "{name}"\n' for name, subject in names.items())
+    plan = "[plan]\n" + "".join(
+        f'[plan.subjects.{subject}]\nfile = "{name}"\nformat = "{files[name]}"\n' for name, subject in names.items()
+    )
     using = 'syntax = "proto3"; import "m.proto"; message U { M m = 1; }'
     write(tmp_path, {"treaty.toml": plan, "use.proto": using} | {name: texts[text] for name, text in files.items()})
     result = run(tmp_path, registry)
@@ -171,6 +173,7 @@ class Busy:
 def test_a_version_that_comes_in_between_is_refused_and_nothing_follows_it(
     registry: Connection, tmp_path: Path
 ) -> None:
+    registry.set_level("", "NONE")
     files = {name: record(name.upper(), x="long") for name in ("a", "b", "c")}
     write(tmp_path, {f"{name}.avsc": text for name, text in files.items()})
     result = run(tmp_path, Busy(registry, "b", '"bytes"'))
