@@ -79,7 +79,7 @@ def test_a_reference_leads_to_the_same_schema_as_before(
 
 @pytest.mark.parametrize("private", [False, True])
 @pytest.mark.parametrize("origin", ["confluent", "pravega", "schema-repo", "treaty"])
-def test_a_subject_is_created_as_it_is_in_the_source(origin: str, private: bool) -> None:
+def test_a_subject_is_created_as_it_is_in_the_source(origin: str, *, private: bool) -> None:
     script = [g.CreateSubject(PLAIN, g.GroupSettings(origin), private), Register(PLAIN, Draft(TEXTS[0]))]
     with filled(script) as source, connect("memory:") as target:
         assert carry(source, target, PLAIN, ".prod").problems == ()
@@ -90,7 +90,7 @@ def test_a_subject_is_created_as_it_is_in_the_source(origin: str, private: bool)
 @pytest.mark.parametrize("level", ["", "NONE", "FULL"])
 @pytest.mark.parametrize("exists", [False, True])
 @pytest.mark.parametrize("origin", ["confluent", "schema-repo"])
-def test_a_dry_run_says_what_the_config_of_the_target_refuses(origin: str, exists: bool, level: str) -> None:
+def test_a_dry_run_says_what_the_config_of_the_target_refuses(origin: str, level: str, *, exists: bool) -> None:
     script: list[Request[Any]] = [g.CreateSubject(PLAIN, g.GroupSettings(origin, policy=Config(level="NONE")))]
     script += [Register(PLAIN, Draft(text)) for text in TEXTS]
     with filled(script) as source, connect("memory:") as target:

@@ -10,7 +10,7 @@ from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import Denied, NotFound, NotOffered
 from treaty.web.pages.latest import ChangePlace, list_latest
 from treaty.web.pages.operator import list_members, node_facts
-from treaty.web.pages.page import PageError, PageRequest, WebPage
+from treaty.web.pages.page import PageError, PageRequest, WebPage, is_number
 from treaty.web.pages.templates import link_to
 
 COUNTED = 1_000
@@ -79,9 +79,10 @@ async def show_changes(request: PageRequest) -> WebPage:
 def read_place(request: PageRequest) -> ChangePlace | None:
     """Return the place from which the page continues; None without one. Raises `PageError`."""
     text = request.raw("before")
-    time, comma, name = text.partition(",")
     if not text:
         return None
-    if not comma or not (time.isascii() and time.isdecimal() and len(time) <= TIME_DIGITS):
+    time, _, rest = text.partition(",")
+    schema_id, comma, name = rest.partition(",")
+    if not comma or not is_number(schema_id) or not (time.isascii() and time.isdecimal() and len(time) <= TIME_DIGITS):
         raise PageError(400, f"before = {text[:50]!r} is no place in the list", "begin with Latest changes")
-    return ChangePlace(int(time), name)
+    return ChangePlace(int(time), int(schema_id), name)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from treaty.core.messages.metastore.sources import ListSources
 from treaty.core.messages.schemas import GetSchema
 from treaty.core.messages.settings import ListSettings
-from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import Denied, NotFound, NotOffered
 from treaty.core.sources import Source
 from treaty.web.pages.page import PageRequest
@@ -27,14 +27,22 @@ SOURCES = 1_000
 
 
 class ChangePlace(NamedTuple):
-    """Where a change stands among all: the latest first, those of one millisecond by name."""
+    """Where a change stands among all: the latest first; of one millisecond sources by name, then schemas by context, the highest
+    id first. `name` is that of the source, whose `schema_id` is 0, or of the context.
+    """
 
     time: int
+    schema_id: int
     name: str
 
     def __str__(self) -> str:
         """The place as the address of a page has it."""
-        return f"{self.time},{self.name}"
+        return f"{self.time},{self.schema_id},{self.name}"
+
+    @property
+    def order(self) -> tuple[int, bool, str, int]:
+        """What places are compared by."""
+        return -self.time, self.schema_id > 0, self.name, -self.schema_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +58,18 @@ class LatestChange:
     detail: str
     link: str
     earlier: str = ""
+    schema_id: int = 0
+    """Of a schema."""
 
     @property
     def place(self) -> ChangePlace:
         """Where it stands among all."""
-        return ChangePlace(self.time, self.name)
+        name = subject_of(self.name).context if self.schema_id else self.name
+        return ChangePlace(self.time, self.schema_id, name)
 
     def is_after(self, place: ChangePlace | None) -> bool:
         """Return whether it comes after a place in the list; everything does where there is none."""
-        return place is None or (-self.time, self.name) > (-place.time, place.name)
+        return place is None or self.place.order > place.order
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +104,7 @@ class IdSearch:
             f"version {registered.number}, {registered.format}",
             link,
             compare,
+            schema_id,
         )
 
     async def walk(self, context: str, highest: int, before: ChangePlace | None) -> AsyncIterator[LatestChange]:
@@ -123,10 +135,10 @@ async def list_latest(
     walks = [search.walk(context, highest, before) for context, highest in await _highest_ids(request)]
     waiting = [(change, walk) for walk in walks if (change := await anext(walk, None)) is not None]
     sources = [one for one in await _changed_sources(request) if one.is_after(before)]
-    sources.sort(key=lambda one: (-one.time, one.name), reverse=True)
+    sources.sort(key=lambda one: one.place.order, reverse=True)
     changes: list[LatestChange] = []
     while len(changes) <= limit and (waiting or sources):
-        place = min(range(len(waiting)), key=lambda at: (-waiting[at][0].time, waiting[at][0].name), default=-1)
+        place = min(range(len(waiting)), key=lambda at: waiting[at][0].place.order, default=-1)
         if place < 0 or (sources and not sources[-1].is_after(waiting[place][0].place)):
             change = sources.pop()
         else:

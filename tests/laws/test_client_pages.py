@@ -1,0 +1,56 @@
+"""Lists of the client are whole, however many rows a page has."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.worlds.drafts import records
+from tests.worlds.world import PAGES, World
+from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.client.transfer.api_keys import read_keys
+from treaty.core.messages import groups as g
+from treaty.core.schema import Draft
+from treaty.core.state.values import PolicyValue
+
+NAMES = [f"n{at}" for at in range(5)]
+LISTS: dict[str, Callable[[Connection], tuple[Any, ...]]] = {
+    "groups": lambda it: it.groups(),
+    "settings": lambda it: it.settings(),
+    "policies": lambda it: it.policies(),
+    "encodings": lambda it: it.encodings("packed"),
+    "labels": lambda it: it.list_published(),
+    "labels of a vendor": lambda it: it.list_published("com.acme"),
+    "labels of a model": lambda it: it.list_published("com.acme", "n1", "jsonschema", 1),
+    "keys": lambda it: it.api_keys(),
+    "keys of a transfer": lambda it: tuple(read_keys(it) or ()),
+}
+
+
+@pytest.fixture(scope="module")
+def registry() -> Iterator[Connection]:
+    """An irregular registry with at least five rows in each list."""
+    with connect("memory:") as opened:
+        World().begin(opened.ask, None, records)
+        opened.create_subject("packed", g.GroupSettings("pravega"))
+        opened.register("packed", '"int"')
+        for name in NAMES:
+            opened.add_codec("packed", name)
+        for at, name in enumerate(NAMES):
+            opened.create_policy(name, PolicyValue(deny=True))
+            opened.set_level(name, "FULL")
+            opened.assign_encoding("packed", 0, NAMES[-1 - at])
+            opened.add_api_keys("com.acme", {f"{at:x}" * 64: "READ"})
+            for label in ("1-0-0", "1-0-1", "2-0-0"):
+                opened.publish(f"com.acme/{name}/jsonschema", label, Draft(f'{{"title":"{label}"}}', "JSON"))
+        yield opened
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_is_whole_whatever_the_size_of_its_pages(registry: Connection, name: str, size: int) -> None:
+    whole = LISTS[name](registry)
+    assert len(whole) >= 2
+    with World(pages=tuple((page, size) for page in PAGES if page != "EXPORT_CHARACTERS")).paged():
+        assert LISTS[name](registry) == whole
