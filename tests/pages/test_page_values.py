@@ -26,6 +26,7 @@ from treaty.core.sources import SourceColumn, SourcePart
 from treaty.core.state.values import PolicyValue
 from treaty.web.pages import home, schema, sources, subject, subjects
 from treaty.web.pages.deletion import show_deletion
+from treaty.web.pages.latest import list_latest
 from treaty.web.pages.page import PageRequest, PageViewer, ServerFacts, WebPage
 from treaty.web.pages.subject import policy_homes
 
@@ -136,6 +137,18 @@ def test_the_parts_of_a_list_come_to_the_whole(name: str, monkeypatch: pytest.Mo
             assert [one for part in parts for one in part] == whole
             assert [len(part) for part in parts[:-1]] == [size] * (len(parts) - 1)
             assert parts[-1]
+
+    tell(story)
+
+
+def test_changes_since_a_time_are_those_that_are_not_older() -> None:
+    async def story(registry: AsyncRegistry) -> None:
+        await fill(registry)
+        request = request_for(registry)
+        whole = (await list_latest(request, 100)).changes
+        for since in {one.time + more for one in whole for more in (0, 1)}:
+            found = (await list_latest(request, 100, since=since)).changes
+            assert found == [one for one in whole if one.time >= since]
 
     tell(story)
 
