@@ -14,6 +14,13 @@ from treaty.core.messages import groups as g
 from treaty.core.schema import Draft
 from treaty.core.state.values import PolicyValue
 
+
+def keys_of(registry: Connection) -> tuple[Any, ...]:
+    keys = read_keys(registry)
+    assert isinstance(keys, tuple)
+    return keys
+
+
 NAMES = [f"n{at}" for at in range(5)]
 LISTS: dict[str, Callable[[Connection], tuple[Any, ...]]] = {
     "groups": lambda it: it.groups(),
@@ -24,7 +31,7 @@ LISTS: dict[str, Callable[[Connection], tuple[Any, ...]]] = {
     "labels of a vendor": lambda it: it.list_published("com.acme"),
     "labels of a model": lambda it: it.list_published("com.acme", "n1", "jsonschema", 1),
     "keys": lambda it: it.api_keys(),
-    "keys of a transfer": lambda it: tuple(read_keys(it) or ()),
+    "keys of a transfer": keys_of,
 }
 
 

@@ -24,23 +24,28 @@ SILENT = """{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"
  "definitions":{"D":{"type":"object","properties":{"c":{}}}}}"""
 MESSAGES = """syntax = "proto2"; package x; message M { optional string a = 1; oneof o { string b = 2; N n = 3; }
  repeated group G = 4 { optional int32 c = 1; } message N { map<string, N> d = 1; } } message P { optional M e = 1; }"""
+BESIDE = """{"$schema":"https://json-schema.org/draft/2019-09/schema","type":"object","properties":{
+ "beside":{"$ref":"#/$defs/D","type":"object","properties":{"a":{}}}},"$defs":{"D":{"type":"object"}}}"""
 PLACES = {
     "records": ("AVRO", RECORDS, "x.R x.R.l x.R.m x.R.u x.R.again x.L x.L.i x.M x.M.i x.U"),
     "a draft with references beside words": (
         "JSON", MODERN,
-        "object object.places object.beside object.then object.any "
+        ("object object.places object.beside object.then object.any "
         "object.places.array.0.object object.places.array.0.object.a object.places.array.1.object "
         "object.places.array.object object.places.array.object.b object.beside.object object.beside.object.c "
         "object.then.allof.0.conditional.if.object object.then.allof.0.conditional.if.object.d "
         "object.then.allof.0.conditional.then.object object.then.allof.0.conditional.then.object.e "
         "object.then.allof.0.conditional.else.object object.then.allof.0.conditional.else.object.f "
         "object.then.allof.1.object object.any.anyof.2.object object.any.anyof.2.object.g "
-        "object.$defs.D.object object.$defs.D.object.h",
+        "object.$defs.D.object object.$defs.D.object.h"),
+    ),
+    "the first draft with references beside words": (
+        "JSON", BESIDE, "object object.beside object.beside.object object.beside.object.a object.$defs.D.object",
     ),
     "a draft whose references stand alone": (
         "JSON", SILENT,
-        "object object.alone object.rows object.rows.array.0.object object.rows.array.1.object "
-        "object.rows.array.1.object.b object.definitions.D.object object.definitions.D.object.c",
+        ("object object.alone object.rows object.rows.array.0.object object.rows.array.1.object "
+        "object.rows.array.1.object.b object.definitions.D.object object.definitions.D.object.c"),
     ),
     "messages": ("PROTOBUF", MESSAGES, "M M.a M.b M.n M.g M.G M.G.c M.N M.N.d P P.e"),
 }  # fmt: skip
