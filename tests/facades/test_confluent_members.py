@@ -13,11 +13,12 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import pytest
 from starlette.testclient import TestClient
 
-from tests.facades.twin import SCHEMA, Fixed
+from tests.facades.twin import SCHEMA, VERSION, Fixed
+from treaty.api.confluent import schemas
 from treaty.core.messages import associations as t
 from treaty.core.messages.compatibility import Check
 from treaty.core.messages.contexts import DeleteContext, MakeContext
-from treaty.core.messages.listings import ListVersions, VersionNumbers
+from treaty.core.messages.listings import ListSchemas, ListVersions, VersionNumbers, Versions
 from treaty.core.messages.outcomes import CommandOutcome
 from treaty.core.messages.registration import Register, SubjectCreation
 from treaty.core.messages.request import Request
@@ -140,6 +141,36 @@ def test_each_member_of_an_answer_comes_back(http: TestClient, member: Fixed, ki
     for answer in [ANSWERS[kind]] if kind in ANSWERS else variants(OPERATIONS[kind].answer):
         member.answers[kind] = answer
         assert decode_response(request, send(http, request)).answer == answer
+
+
+@pytest.mark.parametrize("part", [1, 2, 3, 5, 6])
+def test_a_list_that_is_printed_in_parts_is_whole(
+    http: TestClient, member: Fixed, part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each version with the aliases and associations of its own subject."""
+    monkeypatch.setattr(schemas, "LISTED_AT_ONCE", part)
+    names = [f"s{at}" for at in range(5)]
+    listed = Versions(
+        tuple(replace(VERSION, subject=name) for name in names),
+        tuple((f"alias-of-{name}",) for name in names),
+        tuple((t.ResourceAssociation(name, GUID, t.Resource(name, "lkc", name), "value"),) for name in names),
+    )
+    member.answers[ListSchemas] = listed
+    request = ListSchemas(aliases=True, kinds=("value",))
+    assert decode_response(request, send(http, request)).answer == listed
+
+
+MEMBERS = [one.name for one in fields(Config) if one.name not in {"exact_level", "partition"}]
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_each_member_of_a_config_can_be_cleared(http: TestClient, member: Fixed, name: str) -> None:
+    request = SetConfig(Scope(".other", "orders"), Config(normalize=None if name == "normalize" else True), (name,))
+    send(http, request)
+    (asked,) = member.asked
+    assert isinstance(asked, SetConfig)
+    assert (asked.scope, asked.change) == (request.scope, request.change)
+    assert {*asked.clear} - {"partition", "exact_level"} == {name}
 
 
 def send(http: TestClient, request: Request[Any]) -> HttpResponse:
