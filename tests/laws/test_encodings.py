@@ -108,8 +108,11 @@ def test_codecs_keep_their_properties(bench: Bench) -> None:
     with pytest.raises(CodecExists) as refused:
         bench.do(AddCodec(S, replace(GZIP, properties=(("level", "9"),))))
     assert (refused.value.reason.old, refused.value.reason.new) == ("level", "level"), "values may be secrets"
+    several = CodecType("several", (("a", "1"), ("b", "2")))
+    assert bench.do(AddCodec(S, several)).created
+    assert not bench.do(AddCodec(S, replace(several, properties=several.properties[::-1]))).created
     assert bench.do(AddCodec(S, CodecType("a"))).created
-    assert bench.do(ListCodecs(S)).codecs == (CodecType("a"), GZIP)
+    assert bench.do(ListCodecs(S)).codecs == (CodecType("a"), GZIP, several)
     assert bench.do(GetEncoding(S, assign(bench, 0, "gzip"))).codec == GZIP
 
 

@@ -248,12 +248,14 @@ def test_a_registration_creates_no_subject_that_can_not_be(creation: SubjectCrea
     assert get(bench).format == "TOY"
 
 
-def test_the_format_is_that_of_all_live_versions() -> None:
+@pytest.mark.parametrize("other_format", ["OTHER", "ZOTHER"])
+def test_the_format_is_that_of_all_live_versions(other_format: str) -> None:
+    """Whether its name comes before that of the latest version's format, or after it."""
     bench = Bench()
     create(bench, policy=Config(level="NONE"))
     other = SubjectCreation("pravega")
-    bench.do(Register(S, Draft("anything", "OTHER"), create_with=other))
-    assert get(bench).format == "OTHER"
+    bench.do(Register(S, Draft("anything", other_format), create_with=other))
+    assert get(bench).format == other_format
     put(bench, S, "a", "b?")
     assert get(bench).format == ANY_FORMAT
     bench.do(DeleteVersion(S, 1))

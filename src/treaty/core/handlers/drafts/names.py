@@ -209,7 +209,8 @@ def _name_row(
             allowed=f"at most {limits.VERSIONS_PER_NAME} versions with one name",
         )
     first, *later = sorted((*(holder[0].ordinal for holder in left), key.ordinal))
-    return make_row(NAME, name, Name(first, tuple(later)))
+    extra = stored.extra if stored is not None and left else ()
+    return make_row(NAME, name, Name(first, tuple(later), extra))
 
 
 def _holders(view: View, name: NameKey, value: Name) -> list[StoredVersion]:
