@@ -58,3 +58,16 @@ def test_rules_and_associations_say_which_versions_are_listed(connection: Connec
     assert names == [":.x:c/1", "a/1", "a/2"]
     assert [len(one) for one in told.associations] == [0, 1, 1]
     assert listed(connection, ListSchemas(resource_type="topic", offset=1, limit=1))[0] == ["a/2"]
+
+
+def test_associations_beside_a_version_are_those_that_the_list_asks_for(connection: Connection) -> None:
+    filled(connection)
+    strict = Resource("w", "lkc", "w1")
+    connection.ask(Associate(strict, (AssociationSpec("value", subject_of("a"), "WEAK"),)))
+    _, answer = listed(connection, ListSchemas(kinds=("key",), latest=True))
+    assert [[(found.resource.name, found.kind) for found in row] for row in answer.associations] == [[("u", "key")]]
+    connection.ask(Associate(Resource("x", "lkc", "x1"), (AssociationSpec("key", subject_of(":.x:c"), "STRONG"),)))
+    every = ListSchemas(Subject("*", ""), lifecycles=("STRONG", "NONE"), latest=True)
+    names, answer = listed(connection, every)
+    assert names == [":.x:c/1", "b/1"]
+    assert all(found.lifecycle == "STRONG" for row in answer.associations for found in row)

@@ -9,13 +9,17 @@ from treaty.core.invariants import find_violations
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT
 from treaty.core.messages import associations as t
 from treaty.core.messages.contexts import ListContexts
+from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType
 from treaty.core.messages.listings import ListSubjects, ListVersions
+from treaty.core.messages.metastore.sources import CreateSource, SourceDefinition
+from treaty.core.messages.names import GetPin
 from treaty.core.messages.registration import Register
 from treaty.core.messages.request import LATEST
 from treaty.core.messages.settings import GetMode, Scope, SetMode
 from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import Subject
 from treaty.core.schema import Reference
+from treaty.core.sources import SchemaPin, SourceColumn, SourcePart
 from treaty.core.state.rows import Row, encode_row
 from treaty.core.state.values import Association
 
@@ -149,8 +153,8 @@ def test_a_topic_made_anew_must_lose_the_associations_of_the_old_one_first(bench
 
     again = t.Resource("orders", "lkc", "id-9")
     assert isinstance(refused(bench, t.Associate(again, (weak(kind="key"),))), r.ResourceAssociated)
-    other = t.Resource("other", "lkc", "id-1")
-    assert "the id belongs to another resource" in str(refused(bench, t.Associate(other, (weak(),))))
+    for other in (t.Resource("other", "lkc", "id-1"), t.Resource("orders", "elsewhere", "id-1")):
+        assert "the id belongs to another resource" in str(refused(bench, t.Associate(other, (weak(),))))
     bench.do(t.Associate(t.Resource("orders", "elsewhere", "id-3"), (weak(),)))
     assert len(bench.do(t.ListAssociations(t.OfName("orders"))).associations) == 2
 
@@ -275,6 +279,24 @@ def test_a_cascade_stops_at_what_others_refer_to(bench: Bench) -> None:
     assert listed(bench) == [("value", "s", "STRONG")]
 
 
+@pytest.mark.parametrize("user", ["an encoding", "a source"])
+def test_a_cascade_stops_at_what_payloads_and_sources_need(bench: Bench, user: str) -> None:
+    """As a deletion for good does, whatever the association is."""
+    if user == "an encoding":
+        bench.do(AddCodec(S, CodecType("gzip")))
+        bench.do(AssignEncoding(S, 0, "gzip"))
+    else:
+        found = bench.do(GetPin(S, LATEST))
+        pin = SchemaPin(*S, found.generation, found.version.ordinal, found.version.schema_id)
+        columns = (SourceColumn("id", "INT"),)
+        bench.do(CreateSource(SourceDefinition("orders", "STREAM", "", columns, value=SourcePart("AVRO", pin=pin))))
+    bench.do(t.Associate(TOPIC, (strong(),)))
+    refusal = refused(bench, t.Dissociate("id-1", cascade=True))
+    bench.do(t.Dissociate("id-1"))
+    bench.do(DeleteSubject(S))
+    assert refusal.reason.rule == refused(bench, DeleteSubject(S, permanent=True)).reason.rule
+
+
 def test_nobody_may_refer_to_a_subject_that_belongs_to_a_resource(bench: Bench) -> None:
     bench.do(t.Associate(TOPIC, (strong(),)))
     request = Register(OTHER, toy("b?", "d?", references=(Reference("r", "s", 1),)))
@@ -300,14 +322,15 @@ def test_nothing_changes_where_the_subject_is_read_only(bench: Bench) -> None:
     bench.do(t.Associate(TOPIC, (weak(),)))
 
 
-def test_what_comes_from_elsewhere_keeps_its_guid_where_ids_may_be_given(bench: Bench) -> None:
+@pytest.mark.parametrize("spelling", ["00000000-0000-4000-8000-00000000000a", "{0000000000004000800000000000000A}"])
+def test_what_comes_from_elsewhere_keeps_its_guid_where_ids_may_be_given(bench: Bench, spelling: str) -> None:
     bench.do(SetMode(Scope(*S), "IMPORT", force=True))
-    given_ = t.ImportedAssociation("00000000-0000-4000-8000-000000000001", 5, 7)
+    given_ = t.ImportedAssociation(spelling, 5, 7)
     bench.do(t.Associate(TOPIC, (weak(given=given_),)))
 
     (association,) = bench.do(t.ListAssociations(t.OfId("id-1"))).associations
     assert (association.guid, association.created, association.updated) == (
-        "00000000-0000-4000-8000-000000000001",
+        "00000000-0000-4000-8000-00000000000a",
         5,
         7,
     )
