@@ -128,6 +128,13 @@ def test_so_many_are_made_and_no_more_and_those_that_are_there_stay(limit: str) 
             assert refused(bench, counted.make(1)).reason.rule == limit
 
 
+def register_rules(size: int, prefix: str = "r") -> Register:
+    """The first rule is one of domains, and the others are of migrations and encodings."""
+    rules = tuple(Rule(f"{prefix}{number}", "CONDITION", "WRITE", "CEL", expr="true") for number in range(size))
+    upgrades = tuple(replace(rule, mode="UPGRADE") for rule in rules[1::2])
+    return Register(S, toy("a?", rules=RuleSet(upgrades, rules[:1], rules[2::2])))
+
+
 @dataclass(frozen=True, slots=True)
 class Sized:
     """The request with something of a size, the size that it may have in the test, and the rule, where that is no name of a limit."""
@@ -176,7 +183,7 @@ SIZED: Mapping[tuple[str, str], Sized] = {
     ("PLANNER_NAME", "planner"): Sized(lambda size: plans.TakePlanningJob("planned", "p" * size)),
     ("PLANNING_SECONDS", "seconds"): Sized(lambda size: plans.RequestPlan("other", "CREATE", seconds=size)),
     ("POLICY_NAME", "name"): Sized(lambda size: CreatePolicy("p" * size, PolicyValue())),
-    ("RULES", "domain"): Sized(lambda size: register_rules(size)),
+    ("RULES", "domain"): Sized(register_rules),
     ("RULE_NAME", "domain"): Sized(lambda size: register_rules(1, "r" * (size - 1)), rule="RULE_INVALID"),
     ("RUNNER_ADDRESS", "address"): Sized(lambda size: runners.AcquireRunner("r", "process", "a" * size)),
     ("RUNNER_NAME", "name"): Sized(lambda size: runners.AcquireRunner("n" * size, "h")),
@@ -205,13 +212,6 @@ SIZED: Mapping[tuple[str, str], Sized] = {
     ),
 }  # fmt: skip
 """By the name of the limit and what it is a limit of: what has a size of its own, whatever is there."""
-
-
-def register_rules(size: int, prefix: str = "r") -> Register:
-    """The first rule is one of domains, and the others are of migrations and encodings."""
-    rules = tuple(Rule(f"{prefix}{number}", "CONDITION", "WRITE", "CEL", expr="true") for number in range(size))
-    upgrades = tuple(replace(rule, mode="UPGRADE") for rule in rules[1::2])
-    return Register(S, toy("a?", rules=RuleSet(upgrades, rules[:1], rules[2::2])))
 
 
 @pytest.mark.parametrize(("limit", "what"), SIZED)

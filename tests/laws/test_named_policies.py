@@ -1,8 +1,10 @@
 """Named policies: what follows one has what it says now, and it stays as long as something uses it."""
 
+from dataclasses import replace
+
 import pytest
 
-from tests.laws.toy import OTHER, Bench, S, put, toy
+from tests.laws.toy import OTHER, Bench, S, ToyGrammar, put, toy
 from treaty.core import limits
 from treaty.core.messages.compatibility import Check
 from treaty.core.messages.groups import ChangeSubject, CreateSubject, GetHistory, GroupSettings
@@ -20,6 +22,8 @@ from treaty.core.refusals import (
     TooLarge,
     VersionNotFound,
 )
+from treaty.core.schema_engine import Answer, DescribeValidators, Question, ValidatorsDescribed
+from treaty.core.state.policy_table import POLICY, PolicyKey
 from treaty.core.state.state_tables import CONFIG, ScopeKey
 from treaty.core.state.values import ConfigValue, PolicyValue
 
@@ -125,8 +129,9 @@ def test_of_two_who_change_a_policy_from_the_same_one_the_second_is_refused(benc
     assert bench.do(GetPolicy("gold")).policy == STRICT
 
 
-def test_a_range_begins_at_a_version_that_every_follower_has(bench: Bench) -> None:
-    till = PolicyValue(VersionRange("till", 1))
+@pytest.mark.parametrize("direction", ["backward", "forward"])
+def test_a_range_begins_at_a_version_that_every_follower_has(bench: Bench, direction: str) -> None:
+    till = replace(OPEN, **{direction: VersionRange("till", 1)})
     follow(bench)
     put(bench, S, "a")
     with pytest.raises(VersionNotFound, match="no version with the ordinal 1"):
@@ -137,6 +142,32 @@ def test_a_range_begins_at_a_version_that_every_follower_has(bench: Bench) -> No
         follow(bench, Scope(*OTHER))
     with pytest.raises(InvalidSetting, match="Only a subject has versions"):
         follow(bench, Scope("."))
+
+
+def test_a_range_needs_no_version_where_a_validator_alone_compares_by_it(bench: Bench) -> None:
+    """That is no range of the subject's policy: what is not there is not compared."""
+    bench.do(SetConfig(Scope("."), Config(validators=("policy:gold",))))
+    bench.do(ChangePolicy("gold", PolicyValue(VersionRange("till", 1))))
+    assert put(bench, S, "a").number == 1
+
+
+def test_a_changed_policy_has_the_packages_of_the_validators_that_it_has_now(bench: Bench) -> None:
+    packages = {"NAME_SHORT": "plug-a", "OTHER": "plug-b"}
+
+    class Described(ToyGrammar):
+        validators = frozenset(packages)
+
+        def ask(self, question: Question) -> Answer | None:
+            if isinstance(question, DescribeValidators):
+                return ValidatorsDescribed(packages=tuple((name, packages[name]) for name in question.validators))
+            return super().ask(question)
+
+    bench.engine = Described()
+    for validators in (("NAME_SHORT",), ("OTHER",), ("NAME_SHORT", "OTHER"), ()):
+        bench.do(ChangePolicy("gold", replace(OPEN, validators=validators)))
+        stored = bench.tables.get(POLICY, PolicyKey("gold"))
+        assert stored is not None
+        assert stored.packages == tuple((name, packages[name]) for name in validators)
 
 
 def test_a_subject_is_made_with_a_policy_by_its_name(bench: Bench) -> None:

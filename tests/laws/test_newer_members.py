@@ -52,7 +52,9 @@ class UpgradedBench(Bench):
             return value
         dropped = self.tables.get(DROPPED, DroppedKey(row.key[0]))
         sources_until_now = (self.tables.get(SOURCE, key) for key in sorted(self.tables.keys(SOURCE)))
-        same = (source for source in sources_until_now if source is not None and _names_of(source) == _names_of(row.value))
+        same = (
+            source for source in sources_until_now if source is not None and _names_of(source) == _names_of(row.value)
+        )
         return next(same, None) if dropped is None else dropped.source
 
 

@@ -1,14 +1,13 @@
 """Rows of sources over their lives: what a definition says comes from it, and all else stays, whichever way the row is changed."""
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
+from tests.laws.timed import TimedBench
 from tests.laws.toy import Bench
 from treaty.core import limits
-from treaty.core.command import Command, Decision, OpenQuestions
-from treaty.core.decide import decide
 from treaty.core.messages.metastore.kept_files import CheckpointName, KeptNumber, ListKeptFiles
 from treaty.core.messages.metastore.sources import (
     ChangeSource,
@@ -19,13 +18,10 @@ from treaty.core.messages.metastore.sources import (
     SourceDefinition,
     UndropSource,
 )
-from treaty.core.messages.request import Request
-from treaty.core.refusals import Refusal
 from treaty.core.sources import PAUSED, QueryPlan, Source, SourceColumn, SourcePart, SourceRead, StateFingerprint
 from treaty.core.state.metastore.keys import SourceKey
 from treaty.core.state.metastore.tables import SOURCE
 
-A = TypeVar("A")
 SAID = ("statement", "columns", "key", "value", "timestamp", "properties", "comment", "types")
 """Members that are those of the definition in force."""
 STAYING = (
@@ -33,19 +29,6 @@ STAYING = (
 )  # fmt: skip
 """Members that no new definition and no rollback changes."""
 DAY = 86_400_000
-
-
-class TimedBench(Bench):
-    """A bench with a clock that the test sets, in ms; commands are sent by user:a."""
-
-    now = 10_000
-
-    def verdict(self, request: Request[A], command_id: str = "") -> Decision[A] | Refusal:
-        """Decide at this time."""
-        command = Command(request, command_id or f"c{self.clock}", self.now, "user:a")
-        verdict = decide(self.tables, command, self.engine)
-        assert not isinstance(verdict, OpenQuestions)
-        return verdict
 
 
 def define(number: int, *, state: str = "", **members: Any) -> CreateSource:
