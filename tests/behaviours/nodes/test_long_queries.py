@@ -202,6 +202,19 @@ async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @virtual
+async def test_the_list_that_was_asked_for_longest_ago_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with living(way(Disk(9))) as node:
+        for name in "abc":  # each commit forgets all lists, and what they weigh
+            await node.ask(ListSubjects())
+            await node.ask(post(name))
+            assert (node._long_queries._entries, len(node._long_queries._kept)) == (0, 0)
+        monkeypatch.setattr(long_queries, "LIST_ENTRIES_KEPT", 2 * (long_queries.ENTRIES_OF_LIST + 3) + 4)
+        for limit in (3, 4, 3, 5):
+            await node.ask(ListSubjects(limit=limit))
+        assert [request.limit for request, _ in node._long_queries._kept] == [3, 5]  # type: ignore[attr-defined]
+
+
+@virtual
 async def test_lists_without_names_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever asks for names that are not there, each time for others, fills no memory."""
     monkeypatch.setattr(long_queries, "LIST_ENTRIES_KEPT", 1_000)
