@@ -1,6 +1,7 @@
 """Named policies: what follows one has what it says now, and it stays as long as something uses it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -131,7 +132,8 @@ def test_of_two_who_change_a_policy_from_the_same_one_the_second_is_refused(benc
 
 @pytest.mark.parametrize("direction", ["backward", "forward"])
 def test_a_range_begins_at_a_version_that_every_follower_has(bench: Bench, direction: str) -> None:
-    till = replace(OPEN, **{direction: VersionRange("till", 1)})
+    ranges: dict[str, Any] = {direction: VersionRange("till", 1)}
+    till = replace(OPEN, **ranges)
     follow(bench)
     put(bench, S, "a")
     with pytest.raises(VersionNotFound, match="no version with the ordinal 1"):

@@ -1,7 +1,7 @@
 """Members that only a newer version knows stay in each row that this version changes: nodes of both write to one log while it is upgraded."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -38,19 +38,19 @@ class UpgradedBench(Bench):
     def apply(self, decided: tuple[Row, ...], command_id: str = "") -> None:
         """Apply rows as the newer version would have written them, after a look at what became of its members."""
         for row in decided:
-            before = self._before(row)
-            if row.value is not None and before is not None and not _is_renewed(row, before):
-                assert row.value.extra == before.extra, f"{row.table} {row.key}"
-            if row.table == DROPPED.name and row.value is not None:
-                assert row.value.source.extra == LATER, f"the row of {row.key} while it is dropped"
+            before, value = self._before(row), cast("Any", row.value)
+            if value is not None and before is not None and not _is_renewed(row, before):
+                assert value.extra == before.extra, f"{row.table} {row.key}"
+            if row.table == DROPPED.name and value is not None:
+                assert value.source.extra == LATER, f"the row of {row.key} while it is dropped"
         super().apply(tuple(_with_later_member(row) for row in decided), command_id)
 
     def _before(self, row: Row) -> Any:
         """The value that a row has until now, a source that comes back its own of before the drop."""
         value = self.tables.get(TABLES[row.table], row.key)
-        if row.table != SOURCE.name or row.value is None or value is not None:
+        if not isinstance(row.value, Source) or value is not None:
             return value
-        dropped = self.tables.get(DROPPED, DroppedKey(row.key[0]))
+        dropped = self.tables.get(DROPPED, DroppedKey(str(row.key[0])))
         sources_until_now = (self.tables.get(SOURCE, key) for key in sorted(self.tables.keys(SOURCE)))
         same = (
             source for source in sources_until_now if source is not None and _names_of(source) == _names_of(row.value)
@@ -72,7 +72,7 @@ def _names_of(source: Source) -> tuple[int, bool]:
 
 
 def _with_later_member(row: Row) -> Row:
-    return row if row.value is None else replace(row, value=replace(row.value, extra=LATER))
+    return row if row.value is None else replace(row, value=replace(cast("Any", row.value), extra=LATER))
 
 
 def define(name: str, **members: Any) -> sources.CreateSource:

@@ -111,7 +111,7 @@ def test_a_query_comes_back_only_to_the_columns_that_it_read(bench: TimedBench, 
 
 @pytest.mark.parametrize("part", ["key", "value"])
 def test_a_plan_over_another_schema_of_key_or_value_is_refused(bench: TimedBench, part: str) -> None:
-    pins = {}
+    pins: dict[str, Any] = {}
     for name in ("key", "value"):
         subject = Subject(".", name)
         bench.do(Register(subject, toy("a?")))
@@ -120,7 +120,7 @@ def test_a_plan_over_another_schema_of_key_or_value_is_refused(bench: TimedBench
     parts = {name: SourcePart("AVRO", pin=pin) for name, pin in pins.items()}
     bench.do(define("a", **parts))
     generation = bench.tables.sequence
-    read = {name: replace(pin, ordinal=pin.ordinal + (name == part)) for name, pin in pins.items()}
+    read: dict[str, Any] = {name: replace(pin, ordinal=pin.ordinal + (name == part)) for name, pin in pins.items()}
     assert rule_of(bench, select(generation=generation, **read)) == "READ_PIN"
     assert rule_of(bench, select(generation=generation, **pins)) == ""
 
@@ -183,7 +183,8 @@ def test_a_page_of_types_has_so_many_characters(bench: TimedBench, member: str) 
         long = {"definition": "STRUCT<a: INT COMMENT 'aaaaaaaaaaaaaaaaaaaa'>", "name": letter * 40}.get(
             member, "x" * 40
         )
-        bench.do(CreateType(**{"name": letter, "definition": "INT", member: long}))
+        members: dict[str, Any] = {"name": letter, "definition": "INT", member: long}
+        bench.do(CreateType(**members))
     with World(pages=(("SOURCES_PAGE_CHARACTERS", 60),)).paged():
         first = bench.do(ListTypes())
         rest = bench.do(ListTypes(after=first.last))

@@ -53,7 +53,13 @@ def bench() -> TimedBench:
     define(bench, "third", reads="other", generation=other)
     reads = (SourceRead("second", second, "second"), SourceRead("other", other, "other", value=pin(bench, "far")))
     definition = SourceDefinition(
-        "fourth", "STREAM", "", COLUMNS, connector="delta", place="fourth", query=QueryPlan("SELECT id FROM second", reads)
+        "fourth",
+        "STREAM",
+        "",
+        COLUMNS,
+        connector="delta",
+        place="fourth",
+        query=QueryPlan("SELECT id FROM second", reads),
     )
     bench.do(CreateSource(definition))
     parts = {part: SourcePart("AVRO", pin=pin(bench, name)) for part, name in (("key", "base"), ("value", "far"))}
