@@ -1,5 +1,6 @@
 """EXPLAIN REPLACE COMPARE: the running query and the new one over the same records, and which rows differ."""
 
+import json
 import os
 import random
 from collections import Counter
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
 
 from tests.real.query_places import FLIGHTS, MORE, ROWS, Place
 from treaty.core.limits import COMPARE_ROWS
@@ -129,6 +131,23 @@ def test_rows_without_a_key_are_counted_as_a_list_of_them_is(spark: SparkSession
     assert differences.counts == RowCounts(300, 300, (olds & news).total(), only_old, only_new, 0)
     assert len([one for one in differences.sample if one.kind == ONLY_OLD]) == min(len(olds - news), COMPARE_ROWS)
     assert (changes == 0) == (differences.sample == ())
+
+
+ODD_NAMES = ("current_date", "null", "select", "a b", "it's", "tick`s", "back\\slash", "a.b", "row", "side", "part_0")
+"""Names that are something else where they are not quoted, and those of the comparison's own columns."""
+
+
+@pytest.mark.parametrize("key", [(), ("null",), ("current_date", "part_0")])
+def test_columns_of_any_name_are_compared(spark: SparkSession, key: tuple[str, ...]) -> None:
+    kind = StructType([StructField(name, StringType()) for name in ODD_NAMES])
+    rows = [[f"{number} {name}" for name in ODD_NAMES] for number in range(3)]
+    changes = [[f"{cell}!" if name == "it's" else cell for name, cell in zip(ODD_NAMES, rows[2], strict=True)]]
+    old, new = (spark.createDataFrame(part, kind) for part in (rows, [*rows[:2], *changes]))
+    differences = compare_frames(old, new, key)
+    assert differences.counts == (RowCounts(3, 3, 2, 0, 0, 1) if key else RowCounts(3, 3, 2, 1, 1, 0))
+    assert differences.faults == ((("it's", 1),) if key else ())
+    changed = ("it's", json.dumps("2 it's"), json.dumps("2 it's!"))
+    assert [row.changes for row in differences.sample if row.changes] == ([(changed,)] if key else [])
 
 
 def test_lists_of_lists_are_told_apart(spark: SparkSession) -> None:

@@ -13,20 +13,22 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from treaty.core.column_types import lower_name
-from treaty.core.column_types.tokens import print_name
+from treaty.core.column_types.tokens import print_text
 from treaty.core.limits import COMPARE_ROWS
 from treaty.metastore.compared_results import DIFFERS, ONLY_NEW, ONLY_OLD, ComparedRow, RowCounts
+from treaty.plan.ddl import quote_name
 
 OLDS, NEWS, OLD, NEW, FAULTS, ROW, REST, SIDE = "olds", "news", "old", "new", "faults", "row", "rest", "side"
 PART = "part_{}"
 KIND = "kind"
 EQUAL = "equal"
 NOTHING = "_treaty_nothing"
+NO_CELLS = f"struct(0 AS {NOTHING})"
 KINDS = {ONLY_OLD: "only_old", ONLY_NEW: "only_new", DIFFERS: "differing"}
 """By kind of a row, the column that counts it."""
 VALUE_CHARACTERS = 200
@@ -89,10 +91,11 @@ def compare_frames(old: DataFrame, new: DataFrame, key: Sequence[str], buckets: 
         if unequal is None:
             return FrameDifferences(RowCounts(equal, equal, equal, 0, 0, 0), (), lost, added, (), 0)
         sides = unequal
-    joined = _compare(sides[0].unionByName(sides[1]), [one.new for one in rest], has_key=bool(keys))
+    names = [column.new for column in rest]
+    joined = _compare(sides[0].union(sides[1]), names, [column.new for column in identity], has_key=bool(keys))
     compared = joined.localCheckpoint(eager=False)  # kept by the first job as rows: columns of a cache take more work
     try:
-        counts, faults, repeated = _count(compared, [one.new for one in rest], equal, has_key=bool(keys))
+        counts, faults, repeated = _count(compared, names, equal, has_key=bool(keys))
         numbers = {ONLY_OLD: counts.only_old, ONLY_NEW: counts.only_new, DIFFERS: counts.differing}
         sample = _sample(compared, [kind for kind in (DIFFERS, ONLY_OLD, ONLY_NEW) if numbers[kind]])
     finally:
@@ -116,22 +119,28 @@ def _select_side(
 ) -> DataFrame:
     """The key (or all columns) and the other columns of a frame as two structs, with the side that they are of."""
 
-    def pick(columns: Sequence[ComparedColumn]) -> Column:
-        return F.struct(*(_make_comparable(frame, column, is_new=is_new).alias(column.new) for column in columns))
+    def pick(columns: Sequence[ComparedColumn]) -> str:
+        cells = (f"{_make_comparable(frame, column, is_new=is_new)} AS {quote_name(column.new)}" for column in columns)
+        return f"struct({', '.join(cells)})"
 
-    rest_cells = pick(rest) if rest else F.struct(F.lit(0).alias(NOTHING))
-    return frame.select(pick(identity).alias(ROW), rest_cells.alias(REST), F.lit(is_new).alias(SIDE))
+    rest_cells = pick(rest) if rest else NO_CELLS
+    return frame.selectExpr(f"{pick(identity)} AS {ROW}", f"{rest_cells} AS {REST}", f"{str(is_new).lower()} AS {SIDE}")
 
 
-def _make_comparable(frame: DataFrame, column: ComparedColumn, *, is_new: bool) -> Column:
+def _make_comparable(frame: DataFrame, column: ComparedColumn, *, is_new: bool) -> str:
     """A column as it can be grouped and compared: maps by their sorted entries, and of two types by their texts."""
     name = column.new if is_new else column.old
-    cell, kind = F.col(print_name(name)), frame.schema[name].dataType
+    cell, kind = quote_name(name), frame.schema[name].dataType
     if isinstance(kind, MapType):
-        return F.to_json(F.array_sort(F.map_entries(cell)), JSON_OPTIONS)
+        return _print_json(f"array_sort(map_entries({cell}))")
     if _has_map(kind) or (column.is_retyped and isinstance(kind, ArrayType | StructType)):
-        return F.to_json(cell, JSON_OPTIONS)
-    return cell.cast("string") if column.is_retyped else cell
+        return _print_json(cell)
+    return f"CAST({cell} AS STRING)" if column.is_retyped else cell
+
+
+def _print_json(cell: str) -> str:
+    options = ", ".join(f"{print_text(name)}, {print_text(value)}" for name, value in JSON_OPTIONS.items())
+    return f"to_json({cell}, map({options}))"
 
 
 def _has_map(kind: DataType) -> bool:
@@ -154,20 +163,20 @@ def leave_equal_buckets(
     """Return the rows of two sides in buckets that are not the same in both, None where all are, and the number of rows of each in those that are."""
     row = sides[0].schema[ROW].dataType
     assert isinstance(row, StructType)
-    cells = [F.col(f"{ROW}.{print_name(name)}") for name in row.fieldNames()]
-    salt = F.lit(secrets.token_bytes(8))
-    row_hash = F.xxhash64(salt, *(part for cell in cells for part in (cell.isNull(), cell)))
-    bucket = F.pmod(F.col(HASH), F.lit(buckets)).cast("int")
-    low, high = F.col(HASH).bitwiseAND(F.lit(2**32 - 1)), F.shiftrightunsigned(HASH, 32)
+    cells = [f"{ROW}.{quote_name(name)}" for name in row.fieldNames()]
+    parts = ", ".join(f"{cell} IS NULL, {cell}" for cell in cells)
+    row_hash = f"xxhash64(X'{secrets.token_hex(8)}', {parts})"
 
-    def hash_rows(side: DataFrame, sign: int) -> DataFrame:
-        hashed = side.select(row_hash.alias(HASH))
-        numbers = F.lit(int(sign > 0)).alias(OLDS), F.lit(int(sign < 0)).alias(NEWS)
-        return hashed.select(bucket.alias(BUCKET), *numbers, (low * sign).alias(LOW), (high * sign).alias(HIGH))
+    def hash_rows(side: DataFrame, olds: int, news: int) -> DataFrame:
+        sign = olds - news
+        return side.selectExpr(f"{row_hash} AS {HASH}").selectExpr(
+            f"CAST(pmod({HASH}, {buckets}L) AS INT) AS {BUCKET}", f"{olds} AS {OLDS}", f"{news} AS {NEWS}",
+            f"({HASH} & {2**32 - 1}L) * {sign} AS {LOW}", f"shiftrightunsigned({HASH}, 32) * {sign} AS {HIGH}",
+        )  # fmt: skip
 
     # Both sides are summed at once, before anything is moved: a step more is planned and compiled for each comparison.
-    both = hash_rows(sides[0], 1).union(hash_rows(sides[1], -1)).groupBy(BUCKET)
-    summed = both.agg(*(F.sum(name).alias(name) for name in (OLDS, NEWS, LOW, HIGH))).collect()
+    both = hash_rows(sides[0], 1, 0).union(hash_rows(sides[1], 0, 1)).groupBy(BUCKET)
+    summed = both.agg(*(F.expr(f"sum({name}) AS {name}") for name in (OLDS, NEWS, LOW, HIGH))).collect()
     unequal = [row[BUCKET] for row in summed if row[OLDS] != row[NEWS] or row[LOW] or row[HIGH]]
     flags = bytearray(buckets)
     for number in unequal:
@@ -175,58 +184,42 @@ def leave_equal_buckets(
     equal = sum(row[OLDS] for row in summed if not flags[row[BUCKET]])
     if not unequal:
         return None, equal
-    place = F.pmod(row_hash, F.lit(buckets)).cast("int") + 1
-    is_unequal = F.substring(F.lit(bytes(flags)), place, F.lit(1)) == F.lit(b"\x01")
+    place = f"CAST(pmod({row_hash}, {buckets}L) AS INT) + 1"
+    is_unequal = f"substring(X'{flags.hex()}', {place}, 1) = X'01'"
     return (sides[0].where(is_unequal), sides[1].where(is_unequal)), equal
 
 
-def _compare(both: DataFrame, names: Sequence[str], *, has_key: bool) -> DataFrame:
+def _compare(both: DataFrame, names: Sequence[str], row_names: Sequence[str], *, has_key: bool) -> DataFrame:
     """A row for each key, or each distinct row: counts by kind, and of one that is not equal the columns at fault and both sides as JSON."""
-    is_new = F.col(SIDE)
-    kind = both.schema[ROW].dataType
-    assert isinstance(kind, StructType)
     # By columns of their own, by which queries that group have put their rows into partitions already: those are not moved again.
-    parts_of_row = {PART.format(place): name for place, name in enumerate(kind.fieldNames())}
-    flat = [F.col(f"{ROW}.{print_name(name)}").alias(part) for part, name in parts_of_row.items()]
+    parts = {PART.format(place): quote_name(name) for place, name in enumerate(row_names)}
+    flat = [f"{ROW}.{name} AS {part}" for part, name in parts.items()]
     # A record among the aggregates lets Spark sort the rows; where the rows are their keys, numbers are enough.
-    firsts = {OLD: F.first(F.when(~is_new, F.col(REST)), ignorenulls=True), NEW: F.first(F.when(is_new, F.col(REST)), ignorenulls=True)}  # fmt: skip
-    grouped = (
-        both.select(*flat, REST, SIDE)
-        .groupBy(*parts_of_row)
-        .agg(
-            F.sum((~is_new).cast("long")).alias(OLDS),
-            F.sum(is_new.cast("long")).alias(NEWS),
-            *(first.alias(name) for name, first in firsts.items() if names),
-        )
+    firsts = (f"first(IF({SIDE}, NULL, {REST}), true) AS {OLD}", f"first(IF({SIDE}, {REST}, NULL), true) AS {NEW}")
+    sums = (f"sum(IF({SIDE}, 0L, 1L)) AS {OLDS}", f"sum(IF({SIDE}, 1L, 0L)) AS {NEWS}", *(firsts if names else ()))
+    grouped = both.selectExpr(*flat, REST, SIDE).groupBy(*parts).agg(*map(F.expr, sums))
+    row = f"struct({', '.join(f'{part} AS {name}' for part, name in parts.items())}) AS {ROW}"
+    rest = (OLD, NEW) if names else (f"{NO_CELLS} AS {OLD}", f"{NO_CELLS} AS {NEW}")
+    in_both = f"({OLDS} > 0 AND {NEWS} > 0)"
+    unequal = (
+        f"IF({in_both} AND NOT {OLD}.{quote_name(name)} <=> {NEW}.{quote_name(name)}, {print_text(name)}, NULL)"
+        for name in names
     )
-    row = F.struct(*(F.col(part).alias(name) for part, name in parts_of_row.items()))
-    grouped = grouped.withColumn(ROW, row).drop(*parts_of_row)
-    if not names:
-        grouped = grouped.withColumns(dict.fromkeys(firsts, F.struct(F.lit(0).alias(NOTHING))))
-    olds, news = F.col(OLDS), F.col(NEWS)
-    in_both = (olds > 0) & (news > 0)
-    paths = [(name, F.col(f"{OLD}.{print_name(name)}"), F.col(f"{NEW}.{print_name(name)}")) for name in names]
-    unequal = [F.when(in_both & ~one.eqNullSafe(other), F.lit(name)) for name, one, other in paths]
-    faults = F.array_compact(F.array(*unequal)) if unequal else F.array().cast("array<string>")
-    marked = grouped.withColumn(FAULTS, faults)
-    differs = F.size(FAULTS) > 0
+    faults = f"array_compact(array({', '.join(unequal)}))" if names else "CAST(array() AS ARRAY<STRING>)"
+    marked = grouped.selectExpr(OLDS, NEWS, row, *rest).selectExpr("*", f"{faults} AS {FAULTS}")
+    differs = f"(size({FAULTS}) > 0)"
     if has_key:
-        parts = {
-            EQUAL: (in_both & ~differs).cast("long"),
-            "differing": differs.cast("long"),
-            "only_old": (news == 0).cast("long"),
-            "only_new": (olds == 0).cast("long"),
-        }
+        counted = {
+            EQUAL: f"IF({in_both} AND NOT {differs}, 1L, 0L)", "differing": f"IF({differs}, 1L, 0L)",
+            "only_old": f"IF({NEWS} = 0, 1L, 0L)", "only_new": f"IF({OLDS} = 0, 1L, 0L)",
+        }  # fmt: skip
     else:
-        parts = {
-            EQUAL: F.least(olds, news),
-            "differing": F.lit(0).cast("long"),
-            "only_old": F.greatest(olds - news, F.lit(0).cast("long")),
-            "only_new": F.greatest(news - olds, F.lit(0).cast("long")),
-        }
-    is_shown = differs | (olds != news)
-    texts = [F.when(is_shown, F.to_json(F.col(name), JSON_OPTIONS)).alias(name) for name in (ROW, OLD, NEW)]
-    return marked.select(OLDS, NEWS, FAULTS, *(one.alias(name) for name, one in parts.items()), *texts)
+        counted = {
+            EQUAL: f"least({OLDS}, {NEWS})", "differing": "0L",
+            "only_old": f"greatest({OLDS} - {NEWS}, 0L)", "only_new": f"greatest({NEWS} - {OLDS}, 0L)",
+        }  # fmt: skip
+    texts = (f"IF({differs} OR {OLDS} <> {NEWS}, {_print_json(name)}, NULL) AS {name}" for name in (ROW, OLD, NEW))
+    return marked.selectExpr(OLDS, NEWS, FAULTS, *(f"{cell} AS {name}" for name, cell in counted.items()), *texts)
 
 
 def _count(
@@ -234,9 +227,10 @@ def _count(
 ) -> tuple[RowCounts, tuple[tuple[str, int], ...], int]:
     """The counts, the columns at fault, and the keys that are there more than once; so many `equal` rows of both were left out before."""
     parts = (OLDS, NEWS, EQUAL, "only_old", "only_new", "differing")
-    repeated = F.sum(((F.col(OLDS) > 1) | (F.col(NEWS) > 1)).cast("long"))
-    faults = [F.sum(F.array_contains(FAULTS, name).cast("long")) for name in names]
-    row = compared.agg(*map(F.sum, parts), repeated, *faults).collect()[0]
+    sums = [f"sum({part})" for part in parts]
+    sums.append(f"sum(IF({OLDS} > 1 OR {NEWS} > 1, 1L, 0L))")
+    sums += (f"sum(IF(array_contains({FAULTS}, {print_text(name)}), 1L, 0L))" for name in names)
+    row = compared.selectExpr(*sums).collect()[0]
     numbers = [int(one or 0) for one in row]
     at_fault = [(name, number) for name, number in zip(names, numbers[len(parts) + 1 :], strict=True) if number]
     at_fault.sort(key=lambda one: -one[1])
@@ -248,7 +242,7 @@ def _count(
 def _sample(compared: DataFrame, kinds: Sequence[str]) -> tuple[ComparedRow, ...]:
     """Some rows of each kind, in the order of kinds, read by one job."""
     parts = [
-        compared.where(F.col(KINDS[kind]) > 0).orderBy(ROW).limit(COMPARE_ROWS).withColumn(KIND, F.lit(kind))
+        compared.where(f"{KINDS[kind]} > 0").orderBy(ROW).limit(COMPARE_ROWS).selectExpr("*", f"'{kind}' AS {KIND}")
         for kind in kinds
     ]
     rows = reduce(DataFrame.union, parts).collect() if parts else []
