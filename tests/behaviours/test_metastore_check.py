@@ -95,3 +95,40 @@ def test_types_bad_rows_and_topics_are_compared(connection: Connection) -> None:
     assert told(check_rows([bad], [t])) == [("BAD_ROWS_LEFT", "a_bad")]
     metastore.run("CREATE STREAM j (carrier INT) WITH (KAFKA_TOPIC = 'a', VALUE_FORMAT = 'JSON', SUBJECT = 'other')")
     assert told(run_exchange(connection.registry, check_metastore())) == [("TOPIC_FORMATS", "j")]
+
+
+def test_a_read_is_of_the_key_and_of_the_value_and_what_a_query_makes_is_no_older_pin(connection: Connection) -> None:
+    """A query has the schema that it makes; a later version by somebody else is no reason to refresh it."""
+    metastore = Metastore(connection.registry)
+    avro = STREAM.format("a").replace("VALUE_FORMAT", "KEY_FORMAT = 'AVRO', VALUE_FORMAT")
+    metastore.run(f"{avro}; {STREAM.format('q')}")
+    a, q = source_of(connection, "a"), source_of(connection, "q")
+    assert a.key is not None
+    assert a.value is not None
+    fine = SourceRead("a", a.generation, key=a.key.pin, value=a.value.pin)
+    other = SchemaPin(".", "other", 1, 7, 7)
+    cases = {fine: [], replace(fine, key=None): [], replace(fine, value=None): []}
+    cases |= {replace(fine, key=other): ["READ_PIN"], replace(fine, value=other): ["READ_PIN"]}
+    for read, rules in cases.items():
+        assert [rule for rule, _ in told(check_rows([a, reading(q, read)], ()))] == rules
+    metastore.run("CREATE STREAM c (carrier STRING, more INT) WITH (KAFKA_TOPIC = 'q', VALUE_FORMAT = 'AVRO')")
+    assert told(run_exchange(connection.registry, check_pins([q]))) == [("PIN_OLDER", "q")]
+    assert told(run_exchange(connection.registry, check_pins([reading(q, fine)]))) == []
+
+
+TOPICS = {
+    "KAFKA_TOPIC = 'a', VALUE_FORMAT = 'AVRO'": [],
+    "KAFKA_TOPIC = 'a', VALUE_FORMAT = 'AVRO', FRAMING = 'header'": ["TOPIC_FORMATS"],
+    "KAFKA_TOPIC = 'a', VALUE_FORMAT = 'JSON'": ["TOPIC_FORMATS"],
+    "KAFKA_TOPIC = 'a', VALUE_FORMAT = 'JSON', CLUSTER = 'east'": [],
+    "KAFKA_TOPIC = 'b', VALUE_FORMAT = 'JSON'": [],
+    "CONNECTOR = 'files', PATH = 'a', VALUE_FORMAT = 'JSON'": [],
+}
+
+
+@pytest.mark.parametrize("words", TOPICS)
+def test_sources_over_one_topic_of_one_cluster_read_it_alike(connection: Connection, words: str) -> None:
+    metastore = Metastore(connection.registry)
+    metastore.run(STREAM.format("a"))
+    metastore.run(f"CREATE STREAM z (carrier STRING) WITH (SUBJECT = 'z', {words})")
+    assert [rule for rule, _ in told(run_exchange(connection.registry, check_metastore()))] == TOPICS[words]

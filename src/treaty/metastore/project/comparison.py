@@ -116,6 +116,18 @@ def _part_says(statement: CreateSourceStatement, row: Source, side: str) -> bool
     )
 
 
+def list_other_schemas(statement: CreateSourceStatement, row: Source | None) -> tuple[str, ...]:
+    """Return the lines of the schema ids that a statement names and that its source is not bound to; columns may be the same."""
+    parts = () if row is None or statement.body else ((row.key, "KEY"), (row.value, "VALUE"))
+    lines: list[str] = []
+    for part, word in parts:
+        name = f"{word}_SCHEMA_ID"
+        own, named = "" if part is None or part.pin is None else str(part.pin.schema_id), statement.property(name)
+        if own and named and own != named:
+            lines += (f"- {name} = '{own}'", f"+ {name} = '{named}'")
+    return tuple(lines)
+
+
 def pin_sides(statement: CreateSourceStatement, row: Source) -> CreateSourceStatement:
     """Return a statement that names the schemas which its source is bound to, where it names none itself.
 

@@ -21,6 +21,7 @@ from treaty.metastore.project.comparison import (
     is_same_query,
     is_same_type,
     list_differences,
+    list_other_schemas,
     pin_sides,
     print_planned_query,
     print_type_statement,
@@ -161,7 +162,8 @@ def _plan_source(
         expected=None if row is None else ExpectedSource(row.generation, row.revision),
     )  # fmt: skip
     settings = _plan_settings(described, row)
-    missing, notes = _list_missing_streams(rows, labelled, row), _note_superfluous(rows, described)
+    missing = (*_list_missing_streams(rows, labelled, row), *list_other_schemas(labelled, row))
+    notes = _note_superfluous(rows, described)
     step = replace(step, notes=notes)
     if row is not None and not missing and is_same_query(labelled, row):
         return [_keep_step(step), *settings]
