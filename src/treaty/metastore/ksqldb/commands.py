@@ -171,9 +171,11 @@ class CommandState:
         self.sources[name] = replace(source, columns=", ".join(filter(None, [source.columns, *words])))
 
     def _end_query(self, query_id: str) -> None:
-        self.inserts.pop(query_id, None)
+        """End a query, or all of them: those that fill a source, and INSERT INTO."""
+        word = query_id.upper()
+        self.inserts = {key: found for key, found in self.inserts.items() if word not in {key.upper(), "ALL"}}
         for name, source in self.sources.items():
-            if query_id.upper() in {source.query_id.upper(), "ALL"} and source.query:
+            if word in {source.query_id.upper(), "ALL"} and source.query:
                 self.sources[name] = replace(source, query="", query_id="")
 
 

@@ -171,6 +171,8 @@ def _take(metastore: Metastore, imported: ImportedObject, *, dry_run: bool) -> I
             return ImportLine(
                 imported.kind, imported.name, LEFT, "there is one of this name here, which no import has made"
             )
+        if imported.definition and _has_other_type(metastore, imported):
+            return _replace_type(metastore, imported, dry_run=dry_run)
         result = metastore.run_one(imported.statement, dry_run=dry_run)
     except Refusal as no:
         allowed = f"; allowed: {no.reason.allowed}" if no.reason.allowed else ""
@@ -179,6 +181,23 @@ def _take(metastore: Metastore, imported: ImportedObject, *, dry_run: bool) -> I
     outcome = {UNCHANGED: UNCHANGED, CHANGED: CHANGED}.get(word, TAKEN)
     notes = (*imported.notes, *result.warnings) if outcome != UNCHANGED else ()
     return ImportLine(imported.kind, imported.name, outcome, notes=notes)
+
+
+def _has_other_type(metastore: Metastore, imported: ImportedObject) -> bool:
+    """Return whether there is a type of the name with another definition: it was dropped and created again since the last import."""
+    try:
+        stored = metastore.registry.ask(DescribeType(imported.name), metastore.call).answer.type
+    except NotFound:
+        return False
+    return stored.definition != imported.definition
+
+
+def _replace_type(metastore: Metastore, imported: ImportedObject, *, dry_run: bool) -> ImportLine:
+    """Drop a type and create it anew. Raises the refusal where something uses it."""
+    metastore.run_one(f"DROP TYPE {quote(imported.name)}", dry_run=dry_run)
+    if not dry_run:
+        metastore.run_one(imported.statement)
+    return ImportLine(imported.kind, imported.name, CHANGED)
 
 
 def _has_plan(metastore: Metastore, name: str) -> bool:

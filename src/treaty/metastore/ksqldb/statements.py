@@ -31,6 +31,8 @@ class ImportedObject:
     """What writes it in ksqlDB."""
     notes: tuple[str, ...] = ()
     """What of its statement there is left out."""
+    definition: str = ""
+    """That of a type."""
 
 
 def list_objects(state: CommandState) -> Iterator[ImportedObject]:
@@ -42,7 +44,7 @@ def list_objects(state: CommandState) -> Iterator[ImportedObject]:
             yield ImportedObject("TYPE", name, reason=f"its definition is no type: {error}")
         else:
             statement = f"CREATE TYPE IF NOT EXISTS {quote(name)} AS {printed} COMMENT {print_text(MARK)}"
-            yield ImportedObject("TYPE", name, statement)
+            yield ImportedObject("TYPE", name, statement, definition=printed)
     queries = dict(list_queries(state))
     for source in state.sources.values():
         yield replace(describe_source(source), query=queries.get(source.name))
