@@ -36,16 +36,16 @@ def is_change(request: Request[Any]) -> bool:
 
 
 class FailingRegistry:
-    """A registry that does not answer the change of a place, counted from 0; scripts of more than `largest` statements are too large."""
+    """A registry that does not answer the change of a place, counted from 0; with a `rule` scripts are too large by it."""
 
-    def __init__(self, registry: Any, place: int, largest: int = SCRIPT_STATEMENTS) -> None:
-        self.registry, self.place, self.largest = registry, place, largest
+    def __init__(self, registry: Any, place: int, rule: str = "") -> None:
+        self.registry, self.place, self.rule = registry, place, rule
 
     def fail(self, request: Request[Any]) -> None:
         if not is_change(request):
             return
-        if isinstance(request, RunScript) and len(request.members) > self.largest:
-            raise TooLarge.of("COMMIT_BYTES", "the script is too large")
+        if isinstance(request, RunScript) and self.rule:
+            raise TooLarge.of(self.rule, "the script is too large")
         self.place -= 1
         if self.place < 0:
             raise Unavailable("nobody is there")
@@ -72,12 +72,12 @@ def test_a_plan_that_is_carried_out_step_by_step_says_how_many_stay(place: int) 
         assert [step.name for step in rest.changes] == list(NAMES[place:])
 
 
-def start(place: int, words: str, largest: int = SCRIPT_STATEMENTS) -> tuple[int, str, list[str]]:
+def start(place: int, words: str, rule: str = "") -> tuple[int, str, list[str]]:
     """How many statements of a start stay, which one failed, and what is there then."""
 
     async def run() -> tuple[int, str, list[str]]:
         async with connect_async("memory:") as connection:
-            failing: AsyncRegistry = FailingRegistry(connection.registry, place, largest)
+            failing: AsyncRegistry = FailingRegistry(connection.registry, place, rule)
             with pytest.raises(InterruptedProjectError) as stopped:
                 await apply_project(failing, project_of(words), ProjectChoices(strict=True))
             (streams,) = await connection.metastore.run("SHOW STREAMS")
@@ -91,7 +91,8 @@ def start(place: int, words: str, largest: int = SCRIPT_STATEMENTS) -> tuple[int
 def test_a_start_of_several_commits_says_how_many_statements_stay(place: int) -> None:
     """Each stream of bad rows is of a commit of its own; a commit that is too large is carried out statement by statement."""
     assert start(place, ", BAD_ROWS = true") == (place, NAMES[place], list(NAMES[:place]))
-    assert start(place, "", largest=1) == (place, NAMES[place], list(NAMES[:place]))
+    for rule in ("COMMIT_BYTES", "SCRIPT_REPLAYED", "SCRIPT_STATEMENTS"):
+        assert start(place, "", rule) == (place, NAMES[place], list(NAMES[:place]))
 
 
 class CrossedRegistry:

@@ -93,10 +93,13 @@ def test_a_head_that_says_something_else_is_a_change(connection: Connection, cha
     check_change(connection, STREAM.format(**PLAIN), STREAM.format(**PLAIN | changed))
 
 
+@pytest.mark.parametrize("is_alone", [False, True])
 @pytest.mark.parametrize("place", PLACES)
-def test_the_message_inside_a_schema_is_a_word_of_the_key_or_of_the_value(connection: Connection, place: str) -> None:
-    other = PLACES[place == PLACES[0]]
-    text = f"CREATE STREAM r WITH ({READER['words']}, {other} = 'M', {place} = '{{}}')"
+def test_the_message_inside_a_schema_is_a_word_of_the_key_or_of_the_value(
+    connection: Connection, place: str, *, is_alone: bool
+) -> None:
+    other = "" if is_alone else f", {PLACES[place == PLACES[0]]} = 'M'"
+    text = f"CREATE STREAM r WITH ({READER['words']}{other}, {place} = '{{}}')"
     check_change(connection, text.format("N"), text.format("O"))
 
 
@@ -112,3 +115,10 @@ def test_the_schema_of_a_key_or_a_value_is_a_word_and_a_later_one_is_none(connec
     assert len(plan_changes(connection, named)) == 1
     assert plan_changes(connection, named) == ()
     assert len(plan_changes(connection, text.format(f", {side}_SCHEMA_ID = {first}"))) == 1
+
+
+@pytest.mark.parametrize("word", ["KEY_FORMAT = 'PROTOBUF'", "KEY_SUBJECT = 'q-key'", "KEY_SCHEMA_ID = 1"])
+def test_a_key_that_is_taken_from_a_schema_from_now_on_is_a_change(connection: Connection, word: str) -> None:
+    text = "CREATE STREAM r WITH (KAFKA_TOPIC = 'p', VALUE_FORMAT = 'PROTOBUF', VALUE_SCHEMA_FULL_NAME = 'N'{})"
+    changes = [len(plan_changes(connection, text.format(words))) for words in ("", f", {word}", f", {word}")]
+    assert changes == [1, 1, 0]

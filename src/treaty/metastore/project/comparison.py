@@ -11,6 +11,7 @@ from treaty.core.names import Subject
 from treaty.core.registry import Exchange
 from treaty.core.schema import Pairs
 from treaty.core.sources import SchemaPin, Source, SourcePart, StoredType
+from treaty.metastore.columns.sides import SUBJECT_PROPERTIES
 from treaty.metastore.definitions import DEFINED, connector_of, define_source, place_of, source_column
 from treaty.metastore.execution.source_printer import print_source, properties_of, statement_of
 from treaty.metastore.project.order import side_subject
@@ -99,7 +100,8 @@ def _part_says(statement: CreateSourceStatement, row: Source, side: str) -> bool
     """Whether a statement says of a key or a value what the row has: format, framing, subject, and the schema in it."""
     part: SourcePart | None = row.key if side == "key" else row.value
     word = side.upper()
-    named = [name for name in (f"{word}_FORMAT", f"{word}_SCHEMA_ID") if statement.property(name)]
+    naming = (f"{word}_FORMAT", f"{word}_SCHEMA_ID", SUBJECT_PROPERTIES["key" if side == "key" else "value"])
+    named = [name for name in naming if statement.property(name)]
     if part is None:
         return not named and not any(column.role == side for column in statement.columns)
     if part.format != statement.property(f"{word}_FORMAT", part.format):
