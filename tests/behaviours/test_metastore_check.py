@@ -107,7 +107,7 @@ def test_a_read_is_of_the_key_and_of_the_value_and_what_a_query_makes_is_no_olde
     assert a.value is not None
     fine = SourceRead("a", a.generation, key=a.key.pin, value=a.value.pin)
     other = SchemaPin(".", "other", 1, 7, 7)
-    cases = {fine: [], replace(fine, key=None): [], replace(fine, value=None): []}
+    cases: dict[SourceRead, list[str]] = {fine: [], replace(fine, key=None): [], replace(fine, value=None): []}
     cases |= {replace(fine, key=other): ["READ_PIN"], replace(fine, value=other): ["READ_PIN"]}
     for read, rules in cases.items():
         assert [rule for rule, _ in told(check_rows([a, reading(q, read)], ()))] == rules
