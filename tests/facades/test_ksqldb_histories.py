@@ -246,7 +246,7 @@ def test_what_is_left_of_commands_hangs_together(seed: int) -> None:
 
 
 def rows_of(metastore: Metastore) -> tuple[list[Any], list[Any]]:
-    sources: list[Source] = run_exchange(metastore.registry, list_sources())
+    sources: tuple[Source, ...] = run_exchange(metastore.registry, list_sources())
     types = run_exchange(metastore.registry, list_types())
     return [(one.name, one.kind, one.place, one.columns, one.comment, one.imported) for one in sources], [
         (one.name, one.definition) for one in types
