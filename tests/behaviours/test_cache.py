@@ -14,9 +14,10 @@ from treaty.client.async_cache import AsyncCachedRegistry, AsyncLoadingCache
 from treaty.client.cache import CachedRegistry, LoadingCache
 from treaty.client.connection import Connection
 from treaty.client.settings import CachePolicy
+from treaty.core.messages.listings import ListSubjects, ListVersions
 from treaty.core.messages.registration import Register
 from treaty.core.messages.request import Request
-from treaty.core.messages.schemas import GetGuid, GetSchema
+from treaty.core.messages.schemas import GetGuid, GetSchema, UsesOf
 from treaty.core.messages.settings import DeleteConfig, Scope
 from treaty.core.messages.versions import GetVersion, Lookup
 from treaty.core.names import subject_of
@@ -300,6 +301,23 @@ def test_schemas_stay_versions_stay_for_a_while_and_commands_make_it_forget(befo
         assert cached.ask(GetVersion(ORDERS, -1)).answer.number == 2
         cached.ask(GetSchema(1))
         assert registry.asked.count(GetSchema(1)) == 1
+
+
+READS: list[Request[Any]] = [
+    GetSchema(1), GetSchema(1, ORDERS), GetSchema(1, max_id=True), GetSchema(1, ORDERS, max_id=True), UsesOf(1),
+    GetVersion(ORDERS, -1), GetVersion(ORDERS, 1), Lookup(ORDERS, Draft(V1)), ListVersions(ORDERS), ListSubjects(),
+]  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize("asked", READS, ids=repr)
+def test_after_a_command_each_answer_is_that_of_the_registry(before: Before, asked: Request[Any]) -> None:
+    with counted() as registry:
+        cached = before(registry)
+        for text in (V1, V2):
+            cached.ask(Register(ORDERS, Draft(text)))
+            cached.ask(Register(subject_of(f"other-{len(text)}"), Draft('"int"')))
+            assert cached.ask(asked).answer == registry.ask(asked).answer
 
 
 @both

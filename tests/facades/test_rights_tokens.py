@@ -12,10 +12,12 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from tests.facades.doors import AUDIENCE, ISSUER, Clock, Provider, settings, shown
+from tests.facades.doors import AUDIENCE, ISSUER, Clock, Provider, basic, settings, shown, write_passwords
+from treaty.api.auth.authentication import open_authentication
 from treaty.api.auth.bearer import bearer
 from treaty.api.auth.keys import ALGORITHMS
 from treaty.api.auth.method import AuthenticatedPrincipal, AuthenticationFailure
+from treaty.api.auth.sessions import SESSION_SECONDS, SessionCookies
 
 
 @pytest.fixture
@@ -210,5 +212,29 @@ def test_a_verified_token_is_remembered_no_longer_than_it_lives(
         told = await tokens.check(long)
         assert isinstance(told, AuthenticatedPrincipal)
         assert told.until == clock.now + 300
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("life", [2, 60, 3_600, 90_000])
+@pytest.mark.parametrize("scheme", ["basic", "bearer"])
+def test_a_session_lasts_no_longer_than_what_opened_it(
+    tmp_path: Path, provider: Provider, scheme: str, life: int
+) -> None:
+    """A password has no end, a token has one; the clock of sessions is another one than that of verified tokens."""
+    (tmp_path / "keys.json").write_text(provider.jwks())
+    write_passwords(tmp_path / "passwords", alice="secret")
+    section = f'[bearer]\nissuer = "{ISSUER}"\naudience = ["{AUDIENCE}"]\nkeys = "keys.json"\nleeway = 0\n'
+    (tmp_path / "rights.toml").write_text(f'[basic]\nfile = "passwords"\n{section}')
+    told = basic("alice") if scheme == "basic" else provider.bearer(exp=time.time() + life)
+
+    async def run() -> None:
+        server = open_authentication(tmp_path / "rights.toml")
+        server.sessions = SessionCookies(b"k" * 32, lambda: 1_000.0)
+        session = await server.open_session(told["Authorization"].encode(), "127.0.0.1")
+        longest = SESSION_SECONDS if scheme == "basic" else min(SESSION_SECONDS, life)
+        assert 0 < session.end - 1_000 <= longest
+        assert scheme == "bearer" or session.end == 1_000 + SESSION_SECONDS
+        server.close()
 
     asyncio.run(run())

@@ -1,5 +1,6 @@
 """What a caller hears who may read everything but private subjects: refusals and outcomes do not tell of one."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +15,11 @@ from treaty.core.decide import decide
 from treaty.core.messages.api_keys import ApiKeyFound
 from treaty.core.messages.contexts import DeleteContext
 from treaty.core.messages.encodings import AssignEncoding
-from treaty.core.messages.groups import CreateSubject, GroupSettings, RemoveSubject
+from treaty.core.messages.groups import CreateSubject, DeleteOrdinal, GroupSettings, RemoveSubject
 from treaty.core.messages.outcomes import GetOutcome
 from treaty.core.messages.policies import CreatePolicy, DeletePolicy
 from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
 from treaty.core.messages.schemaver import DeletePublished, GetDraft, GetPublished, Publish, PutDraft
 from treaty.core.messages.settings import (
     Config,
@@ -31,7 +33,7 @@ from treaty.core.messages.settings import (
     SetMode,
 )
 from treaty.core.messages.transfers import ExportSubjects, ImportSubject
-from treaty.core.messages.versions import DeleteSubject, GetVersion
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, GetVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden, NotEmpty, NotFound, NotPermitted, Referenced, SettingNotFound
 from treaty.core.schema import Draft, Reference
@@ -50,6 +52,24 @@ def test_a_private_schema_keeps_what_it_refers_to_and_is_not_named(bench: Bench)
     named = verdict(bench, DeletePublished(USED, "1-0-0"), None)
     assert isinstance(named, Referenced)
     assert named.reason.old.startswith("p/user/avro version 1")
+
+
+TAKEN: Mapping[str, Request[Any]] = {
+    "a published schema": DeletePublished(USED, "1-0-0"),
+    "a version": DeleteVersion(USED, 1),
+    "a version by its ordinal": DeleteOrdinal(USED, 0),
+    "the versions": DeleteSubject(USED),
+    "the subject": RemoveSubject(USED),
+}
+"""Commands that take away what a private schema refers to."""
+
+
+@pytest.mark.parametrize("taken", TAKEN)
+def test_a_user_is_named_to_who_may_read_it_and_to_nobody_else(bench: Bench, taken: str) -> None:
+    for access, is_named in ((ADMIN, False), (VENDOR, True), (None, True)):
+        refused = verdict(bench, TAKEN[taken], access)
+        assert isinstance(refused, Referenced)
+        assert ("p/user/avro" in repr(refused.reason)) == is_named
 
 
 def test_an_outcome_does_not_tell_of_a_private_subject(bench: Bench) -> None:

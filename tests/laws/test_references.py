@@ -1,5 +1,7 @@
 """References: what they mean in another context, and what they keep, whatever the states and numbers of both sides."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.laws.toy import Bench, S, fields_of, toy
@@ -16,6 +18,7 @@ from treaty.core.messages.schemaver import Publish
 from treaty.core.messages.versions import DeleteSubject, DeleteVersion, GetVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import Encoded, Referenced
+from treaty.core.schema import Reference
 
 USER, AWAY = Subject(".", "user"), Subject(".x", "user")
 FORCE = ForceReason("ann", "another one")
@@ -144,3 +147,24 @@ def test_a_user_of_a_former_text_holds_nothing_else(bench: Bench) -> None:
     assert meaning(bench, USER, 1) == ("u", "a")
     with pytest.raises(Referenced):
         bench.do(DeleteVersion(name, 1, permanent=True))
+
+
+@pytest.mark.parametrize("links", [0, 1, 2])
+@pytest.mark.parametrize("order", [(".", ".x", ".y"), (".y", ".", ".x")], ids=["up", "turned"])
+def test_references_to_several_contexts_mean_what_each_has_by_the_same_id(
+    bench: Bench, order: tuple[str, ...], links: int
+) -> None:
+    """Ids are counted by context, so schemas of several ones have one id: those that are referred to, and those on the way there."""
+    ids = set()
+    for context in order:
+        made = bench.do(Register(Subject(context, "t"), toy(f"of{context}?"))).version
+        for link in range(links):
+            made = bench.do(
+                Register(Subject(context, f"link{link}"), referring(toy(), made.subject, made.number))
+            ).version
+        ids.add(made.schema_id)
+    assert len(ids) == 1
+    last = f"link{links - 1}" if links else "t"
+    references = tuple(Reference(context, f":{context}:{last}", 1) for context in order)
+    user = bench.do(Register(Subject(".user", "user"), replace(toy("own"), references=references))).version
+    assert meaning(bench, Subject(".user", "user"), user.number) == ("own", *(f"of{context}?" for context in order))

@@ -13,7 +13,7 @@ from treaty.core.messages import associations as t
 from treaty.core.messages.listings import ListVersions
 from treaty.core.messages.metastore import sources as m
 from treaty.core.messages.policies import CreatePolicy
-from treaty.core.messages.registration import Register
+from treaty.core.messages.registration import Register, SubjectCreation
 from treaty.core.messages.request import Request
 from treaty.core.messages.schemas import UsesOf
 from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
@@ -21,7 +21,7 @@ from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import Refusal, SchemaNotFound
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
-from treaty.core.schema import Draft, Reference
+from treaty.core.schema import Draft, Metadata, Reference
 from treaty.core.sources import SourceColumn, SourcePart
 from treaty.core.state.values import PolicyValue
 from treaty.web.pages import home, schema, sources, subject, subjects
@@ -137,6 +137,46 @@ def test_the_parts_of_a_list_come_to_the_whole(name: str, monkeypatch: pytest.Mo
             assert [one for part in parts for one in part] == whole
             assert [len(part) for part in parts[:-1]] == [size] * (len(parts) - 1)
             assert parts[-1]
+
+    tell(story)
+
+
+FEW: Mapping[str, dict[str, str]] = {
+    "a format": {"format": "json"},
+    "a tag": {"tag": "PII", "state": "all"},
+    "an origin": {"origin": "pravega"},
+    "two of them": {"format": "json", "origin": "pravega"},
+}
+"""Filters that one subject in four fits."""
+
+
+@pytest.mark.parametrize("looked_at", [1, 2, 5])
+@pytest.mark.parametrize("few", FEW)
+def test_pages_of_a_filter_that_few_subjects_fit_come_to_all_of_these(
+    few: str, looked_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page looks through some subjects; what it finds may be nothing, and the next one goes on behind them."""
+    wanted = [at for at in range(15) if at % 4 == 3]
+    tagged, origin = Metadata((("**.x", ("PII",)),)), SubjectCreation("pravega")
+
+    async def story(registry: AsyncRegistry) -> None:
+        for at in range(15):
+            draft = Draft("{}", "JSON", metadata=tagged) if at in wanted else Draft('"int"')
+            creation = origin if at in wanted else SubjectCreation()
+            await registry.ask(Register(subject_of(f"s{at:02}"), draft, create_with=creation))
+        monkeypatch.setattr(subjects, "LOOKED_AT", looked_at)
+        for size in (1, 2, 3):
+            monkeypatch.setattr(subjects, "ROWS", size)
+            shown: list[str] = []
+            more: dict[str, str] = {}
+            for _ in range(16):
+                values = await values_of(subjects.show_subjects, registry, **{**FEW[few], **more})
+                shown += [row["version"].subject for row in values["rows"]]
+                if not values["next_page"]:
+                    break
+                more = link_members(values["next_page"])
+            assert shown == [f"s{at:02}" for at in wanted]
+            assert not values["next_page"]
 
     tell(story)
 

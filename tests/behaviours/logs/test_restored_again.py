@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -23,14 +24,14 @@ SEAL = encode_row(Row("log_origin", SUCCESSOR, LogOrigin("i", 1, "d", 1, 99, "me
 """What a log that was moved elsewhere says of itself alone."""
 
 
-def counted(counters: Mapping[CounterKey, int]) -> list[EncodedRow]:
-    rows = [encode_row(Row("counter", key, Counter(number))) for key, number in counters.items()]
+def counted(counters: Mapping[CounterKey, Counter]) -> list[EncodedRow]:
+    rows = [encode_row(Row("counter", key, counter)) for key, counter in counters.items()]
     rows += [encode_row(Row("mode", ("everywhere", "*", ""), Mode("READONLY"))), SEAL]
     return sorted(rows, key=lambda row: (row.table, row.key))
 
 
-async def restored(rows: list[EncodedRow], *gaps: int) -> tuple[dict[Key, int], list[str]]:
-    """Numbers of the counters of a log that was restored with these gaps, each from a dump of the one before, and its other tables."""
+async def restored(rows: list[EncodedRow], *gaps: int) -> tuple[dict[Key, Counter], list[str]]:
+    """The counters of a log that was restored with these gaps, each from a dump of the one before, and its other tables."""
     head = DumpHead("memory:", Position(b"i" * 16, 9, b"d" * 32, as_root(roots_of(rows))), roots_of(rows), len(rows), 1)
     for gap in gaps:
         log = MemoryLog()
@@ -39,19 +40,25 @@ async def restored(rows: list[EncodedRow], *gaps: int) -> tuple[dict[Key, int], 
         rows = sorted(delta.rows, key=lambda row: (row.table, row.key))
         head = make_head(delta, log.url, 1)
     decoded = [decode_row(row) for row in rows]
-    numbers = {row.key: row.value.highest for row in decoded if isinstance(row.value, Counter)}
+    counters = {row.key: row.value for row in decoded if isinstance(row.value, Counter)}
     origins = [row.value.gap for row in decoded if isinstance(row.value, LogOrigin)]
     assert origins == [gaps[-1]], "a log says of itself where it comes from, and of no other one"
-    return numbers, [row.table for row in decoded if row.table not in {"counter", "log_origin"}]
+    return counters, [row.table for row in decoded if row.table not in {"counter", "log_origin"}]
 
 
 @pytest.mark.parametrize("gaps", [(10,), (10, 7), (10, 0, 7), (0,), (COUNTER + 1,), (10, COUNTER)])
 def test_counters_of_ids_lie_behind_all_gaps_and_the_others_stay(gaps: tuple[int, ...]) -> None:
-    counters = {ids_key("."): 5, ids_key(".x"): COUNTER - 3, encodings_key(S): 2, ORDINALS: 4}
-    numbers, others = asyncio.run(restored(counted(counters), *gaps))
-    raised = {key: number if key == ORDINALS else min(number + sum(gaps), COUNTER) for key, number in counters.items()}
-    spared = {IDS_SPARED: min(sum(gaps), COUNTER)} if any(gaps) else {}
-    assert numbers == raised | spared
+    """All else that a counter says stays: ranges of reserved ids, whose subject it was, and what a newer version wrote."""
+    numbers = {ids_key("."): 5, ids_key(".x"): COUNTER - 3, encodings_key(S): 2, ORDINALS: 4}
+    more = Counter(0, ((70, 79), (90, 90)), private=True, extra=(("later", "1"),))
+    counters = {key: replace(more, highest=number) for key, number in numbers.items()}
+    after, others = asyncio.run(restored(counted(counters), *gaps))
+    raised = {
+        key: counter if key == ORDINALS else replace(counter, highest=min(counter.highest + sum(gaps), COUNTER))
+        for key, counter in counters.items()
+    }
+    spared = {IDS_SPARED: Counter(min(sum(gaps), COUNTER))} if any(gaps) else {}
+    assert after == raised | spared
     assert others == ["mode"]
 
 
@@ -81,7 +88,7 @@ class LateLog(MemoryLog):
 
 def test_an_append_that_lands_late_is_found_to_be_ones_own() -> None:
     async def restore(log: LateLog) -> int:
-        rows = counted({ids_key("."): 5})
+        rows = counted({ids_key("."): Counter(5)})
         position = Position(b"i" * 16, 9, b"d" * 32, as_root(roots_of(rows)))
         await restore_log(log, DumpHead("memory:", position, roots_of(rows), len(rows), 1), rows, time=1, gap=0)
         return len((await log.read(START)).rows)

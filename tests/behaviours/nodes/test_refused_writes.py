@@ -1,9 +1,11 @@
 """A log that refuses writes for a while: how long commands wait for it."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
+from tests.behaviours.nodes.crowns import realm
 from tests.behaviours.nodes.lives import FAIR, living, post, virtual, way
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
@@ -66,3 +68,20 @@ async def test_commands_that_wait_while_a_node_becomes_read_only_are_told_when_t
         refused = await asyncio.gather(*waiting, return_exceptions=True)
         assert [type(one) for one in refused] == [Unavailable] * 3
         assert {getattr(one, "retry_after", None) for one in refused} == {READ_ONLY_SECONDS}
+
+
+@virtual
+async def test_a_log_that_refuses_says_nothing_of_a_command_that_another_node_may_have_written() -> None:
+    async with realm("ab") as it:
+        it.weather["a"].latency = 1000.0  # it takes the command, and is not heard of again
+        node, call = it.nodes["b"], CallOptions(timeout=4 * PATIENCE_SECONDS, command_id="theirs")
+        theirs = asyncio.create_task(node.ask(post("s"), call))
+        await asyncio.sleep(1)
+        assert it.nodes["a"].counts.taken == 1
+        it.weather["b"].full, it.crown.holder = True, "b"
+        mine = asyncio.create_task(node.ask(post("t"), replace(call, command_id="mine")))
+        with pytest.raises(Unavailable, match="no space is left; nothing was written"):
+            await mine
+        with pytest.raises(OutcomeUnknown) as unknown:
+            await theirs
+        assert unknown.value.command_id == "theirs"
