@@ -1,4 +1,4 @@
-"""Numbers of documents in columns of decimals: each is the nearest one that the column holds, or is refused as too large."""
+"""Numbers of documents and messages in columns of decimals: each is there as the column holds it, or is refused as too large."""
 
 from collections.abc import Iterator
 from decimal import Context, Decimal
@@ -6,8 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from confluent_kafka.schema_registry.confluent.type import decimal_pb2
 
 from treaty.arrow.documents.values import SCALARS, OversizedValueError, make_converter, read_number
+from treaty.arrow.messages.values import KNOWN, UnreadableValueError
 from treaty.core.state import columns
 
 EXACT = Context(prec=200)
@@ -38,3 +40,21 @@ def test_a_decimal_is_the_nearest_that_its_column_holds_or_is_refused(precision:
                         continue
                     nearest = Decimal(size if tenths > 0 else -size).scaleb(-scale, EXACT)
                     assert pa.array([convert(value)], kind)[0].as_py() == nearest, value
+    for value in (read_number("1e2000000"), read_number("-1e2000000"), "1e2000000"):
+        with pytest.raises(OversizedValueError):
+            convert(value)
+
+
+@pytest.mark.parametrize(("precision", "scale"), [(1, 0), (5, 2), (29, 0), (30, 1), (38, 10), (38, 38)])
+def test_a_decimal_of_a_message_is_in_its_column_or_is_refused(precision: int, scale: int) -> None:
+    """Its own scale is another one; nothing is rounded."""
+    convert = KNOWN["confluent.type.Decimal"](decimal_pb2.Decimal.DESCRIPTOR.fields[0], pa.decimal128(precision, scale))
+    end = 10**precision
+    for units in (0, 1, end - 1, end, end + 1, -1, 1 - end, -end):
+        for more in (0, 1, 3):
+            sent = decimal_pb2.Decimal(value=(units * 10**more).to_bytes(24, "big", signed=True), scale=scale + more)
+            if abs(units) < end:
+                assert convert(sent) == Decimal(units).scaleb(-scale, EXACT)
+            else:
+                with pytest.raises(UnreadableValueError):
+                    convert(sent)

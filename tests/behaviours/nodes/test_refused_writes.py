@@ -80,8 +80,6 @@ async def test_a_log_that_refuses_says_nothing_of_a_command_that_another_node_ma
         assert it.nodes["a"].counts.taken == 1
         it.weather["b"].full, it.crown.holder = True, "b"
         mine = asyncio.create_task(node.ask(post("t"), replace(call, command_id="mine")))
-        with pytest.raises(Unavailable, match="no space is left; nothing was written"):
-            await mine
-        with pytest.raises(OutcomeUnknown) as unknown:
-            await theirs
-        assert unknown.value.command_id == "theirs"
+        outcomes = await asyncio.gather(theirs, mine, return_exceptions=True)
+        assert [type(one) for one in outcomes] == [OutcomeUnknown, Unavailable]
+        assert (getattr(outcomes[0], "command_id", None), "nothing was written" in str(outcomes[1])) == ("theirs", True)

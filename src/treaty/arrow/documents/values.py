@@ -105,9 +105,8 @@ def _decimal(precision: int, scale: int) -> ConvertValue:
             value = _read_decimal(value)
         if not _is_number(value) or not Decimal(value).is_finite():
             raise WrongKindError
-        exact = DIGITS.create_decimal(value)
-        if exact.copy_abs() < limit:  # `abs` would round it
-            rounded = exact.quantize(unit, ROUND_HALF_UP, DIGITS)
+        if Decimal(value).copy_abs() < limit:  # `abs` would round it
+            rounded = DIGITS.create_decimal(value).quantize(unit, ROUND_HALF_UP, DIGITS)
             if rounded.copy_abs() < limit:
                 return rounded
         raise OversizedValueError(f"{_shorten_value(value)} has more digits than DECIMAL({precision}, {scale})")

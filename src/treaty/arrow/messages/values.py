@@ -154,7 +154,7 @@ def _decimal(field: FieldDescriptor, kind: pa.DataType) -> Shape:
                 f"{field.full_name} has {len(message.value)} bytes and a scale of {message.scale}"
             )
         number_value = Decimal(int.from_bytes(message.value, "big", signed=True)).scaleb(-message.scale, DIGITS)
-        if abs(number_value) >= limit:
+        if number_value.copy_abs() >= limit:  # `abs` would round it
             raise UnreadableValueError(f"{field.full_name} is {number_value}, more than {kind.precision} digits hold")
         rounded = number_value.quantize(Decimal(1).scaleb(-kind.scale), context=DIGITS)
         if rounded != number_value:
