@@ -13,6 +13,8 @@ from treaty.arrow.messages.values import KNOWN, UnreadableValueError
 from treaty.core.state import columns
 
 EXACT = Context(prec=200)
+MESSAGE: Any = vars(decimal_pb2)["Decimal"]
+"""Confluent's message of a decimal; its class is made at import."""
 
 
 def written(tenths: int, scale: int) -> Iterator[Any]:
@@ -48,11 +50,11 @@ def test_a_decimal_is_the_nearest_that_its_column_holds_or_is_refused(precision:
 @pytest.mark.parametrize(("precision", "scale"), [(1, 0), (5, 2), (29, 0), (30, 1), (38, 10), (38, 38)])
 def test_a_decimal_of_a_message_is_in_its_column_or_is_refused(precision: int, scale: int) -> None:
     """Its own scale is another one; nothing is rounded."""
-    convert = KNOWN["confluent.type.Decimal"](decimal_pb2.Decimal.DESCRIPTOR.fields[0], pa.decimal128(precision, scale))
+    convert = KNOWN["confluent.type.Decimal"](MESSAGE.DESCRIPTOR.fields[0], pa.decimal128(precision, scale))
     end = 10**precision
     for units in (0, 1, end - 1, end, end + 1, -1, 1 - end, -end):
         for more in (0, 1, 3):
-            sent = decimal_pb2.Decimal(value=(units * 10**more).to_bytes(24, "big", signed=True), scale=scale + more)
+            sent = MESSAGE(value=(units * 10**more).to_bytes(24, "big", signed=True), scale=scale + more)
             if abs(units) < end:
                 assert convert(sent) == Decimal(units).scaleb(-scale, EXACT)
             else:
