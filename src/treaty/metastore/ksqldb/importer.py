@@ -193,7 +193,7 @@ def _has_other_type(metastore: Metastore, imported: ImportedObject) -> bool:
 
 
 def _replace_type(metastore: Metastore, imported: ImportedObject, *, dry_run: bool) -> ImportLine:
-    """Drop a type and create it anew. Raises the refusal where something uses it."""
+    """Drop a type and create it again. Raises the refusal where something uses it."""
     metastore.run_one(f"DROP TYPE {quote(imported.name)}", dry_run=dry_run)
     if not dry_run:
         metastore.run_one(imported.statement)
