@@ -134,8 +134,8 @@ async def list_latest(
     search = IdSearch(request, limit + SKIPPED)
     walks = [search.walk(context, highest, before) for context, highest in await _highest_ids(request)]
     waiting = [(change, walk) for walk in walks if (change := await anext(walk, None)) is not None]
-    sources = [one for one in await _changed_sources(request) if one.is_after(before)]
-    sources.sort(key=lambda one: one.place.order, reverse=True)
+    sources = [change for change in await _changed_sources(request) if change.is_after(before)]
+    sources.sort(key=lambda change: change.place.order, reverse=True)
     changes: list[LatestChange] = []
     while len(changes) <= limit and (waiting or sources):
         place = min(range(len(waiting)), key=lambda at: waiting[at][0].place.order, default=-1)

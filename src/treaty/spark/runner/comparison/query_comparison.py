@@ -109,7 +109,7 @@ class ComparedQueries:
     def describe(self, frames: Sequence[DataFrame], way: str, late: Sequence[tuple[str, str]] = ()) -> ResultComparison:
         """Return how the rows of the two queries differ."""
         key = self.keys[0] if set(map(lower_name, self.keys[0])) == set(map(lower_name, self.keys[1])) else ()
-        row_counts = [source.kept for source in self.recorded.values()]
+        row_counts = [source.row_count for source in self.recorded.values()]
         is_small = None not in row_counts and sum(filter(None, row_counts)) <= FEW_ROWS
         differences = compare_frames(frames[0], frames[1], key, buckets=0 if is_small else BUCKETS)
         ranges = tuple((one.source.name, text) for one in self.recorded.values() for text in one.ranges)

@@ -27,7 +27,7 @@ from treaty.spark.runner.row_order import ORDER
 from treaty.spark.runner.sinks import LAKES
 from treaty.spark.runner.source_frames import BAD, BAD_OF, SourceOpener, count_rows, expand_columns, settle
 
-KEPT = "kept"
+ROW_COUNT = "row_count"
 """The name under which the rows are counted that are kept."""
 ARRIVED = "_treaty_arrived"
 """When a row came: the time of its file in ms, and of a topic the share of its partition, from 0 to `COMPARE_BATCHES` - 1."""
@@ -39,7 +39,7 @@ class RecordedSource:
 
     `rows` are those that either query may take; they have the columns that either needs, all pseudo-columns that either names, and `ORDER` and `ARRIVED` where they are asked for. `columns`
     are all columns of the source, their types written out. `ranges` says what was read, and `counts` how many records and how many bad ones.
-    `kept` is the number of rows; None where both queries read them for themselves.
+    `row_count` is the number of `rows`; None where both queries read them for themselves.
     """
 
     source: Source
@@ -47,7 +47,7 @@ class RecordedSource:
     rows: DataFrame
     ranges: tuple[str, ...]
     counts: str = ""
-    kept: int | None = None
+    row_count: int | None = None
 
     def select(self, words: Sequence[str], rows: DataFrame | None = None) -> DataFrame:
         """Return the rows, or others with their columns, with all columns of the source and the pseudo-columns that a body names.
@@ -106,13 +106,13 @@ class SourceRecorder:
         needed = [*list_needed(source, [read for plan in self.plans for read in plan.reads], words), *pseudo]
         more = [name for name, keeps in ((ORDER, self.keeps_order), (ARRIVED, self.keeps_arrival)) if keeps]
         selected = self._filter_rows(source, rows.select(*map(print_name, needed), *more))
-        kept_rows, observed = _keep_rows(selected.observe(KEPT, F.count(F.lit(1)).alias(KEPT)))
+        kept_rows, observed = _keep_rows(selected.observe(ROW_COUNT, F.count(F.lit(1)).alias(ROW_COUNT)))
         counted = observed.get(f"{PARTITIONS_OF}{source.generation}", {})
         ranges = tuple(_describe_offsets(source, offsets, counted)) or (
             f"the files of {source.place} from {self.compared.start} to {self.compared.end}",
         )
         counts = _describe_counts(observed.get(f"{BAD_OF}{source.generation}", {}))
-        return RecordedSource(source, columns, kept_rows, ranges, counts, observed.get(KEPT, {}).get(KEPT))
+        return RecordedSource(source, columns, kept_rows, ranges, counts, observed.get(ROW_COUNT, {}).get(ROW_COUNT))
 
     def _filter_rows(self, source: Source, rows: DataFrame) -> DataFrame:
         """The rows that a body may take. A stream keeps all: rows that a condition on their time leaves out move its watermark."""

@@ -1,6 +1,6 @@
 """How two frames differ: rows in one alone, rows of one key that differ, the columns at fault, counts and a sample.
 
-Rows without a key go into buckets by a hash first, and the hashes of a bucket are summed: where count and sums of both frames are the same, its rows
+Rows without a key go into buckets by a hash first, unless they are few, and the hashes of a bucket are summed: where count and sums of both frames are the same, its rows
 are. So rows that are equal are not moved between tasks, and not sorted. The hash has 64 bits and begins with random bytes: a random number
 is a part of the code that Spark generates, which would be compiled for each comparison.
 """
