@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -21,8 +22,9 @@ from treaty.core.registry import Registry
 from treaty.core.schema import Draft
 from treaty.spark.session import list_missing_packages
 
-FILES_PER_PHASE = 2
-KILL_AT = 3
+FILES = (2, 1, 1)
+"""Files of events in each phase. A batch of the stream is one file."""
+KILL_AT = 2
 """The batch between whose two commits the job is killed."""
 
 
@@ -89,10 +91,15 @@ class DemoRun:
     written: int = 0
     phase: int = 0
     rows: dict[int, int] = field(default_factory=dict)
+    job: ChildProcess = field(init=False)
+    query: QueryDemo = field(init=False)
+    writer: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    writing: list[Future[None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Make an empty result."""
         self.result = DemoResult(self.total)
+        self.query = QueryDemo(self.folder, self.url, self.total, self.execute, self.listener.say)
 
     def run(self) -> DemoResult:
         """Run all steps, and return the figures. The job is a process of its own, which is killed once and started
@@ -101,42 +108,41 @@ class DemoRun:
         began = time.monotonic()
         subject = Subject(".", schemas.SUBJECT)
         self.registry.ask(SetConfig(Scope(subject.context, subject.name), Config(level="BACKWARD_TRANSITIVE")))
-        other = self.write_dimensions()
-        sound = events(data.flights(self.total), data.weather(), self.total, self.result.ids)
-        self.stream = add_damage(sound, other)
         missing = list_missing_packages()
         if missing:
             self.listener.say(f"Spark fetches its packages first (once, about 50 MB): {', '.join(missing)}")
         with (self.folder / "job.log").open("w", encoding="utf-8") as log:
-            job = start_job(self.folder, self.url, self.total, log)
+            self.job = start_job(self.folder, self.url, self.total, log)  # it starts Spark while events are written
             try:
+                other = self.write_dimensions()
+                sound = events(data.flights(self.total), data.weather(), self.total, self.result.ids)
+                self.stream = add_damage(sound, other)
                 self.start_next_phase()
-                if self.follow_job(job, crash=True):
-                    job = start_job(self.folder, self.url, self.total, log)
-                    self.follow_job(job, crash=False)
-                self.result.seconds = time.monotonic() - began
-                self.run_query(job)
+                if self.follow_job(crash=True):
+                    self.job = start_job(self.folder, self.url, self.total, log)
+                    self.follow_job(crash=False)
+                self.result.query = self.query.run()
+                self.finish_job()
             finally:
-                job.stop()
+                self.job.stop()
+                self.query.stop()
+                self.writer.shutdown()
         self.register_incompatible_version()
+        self.result.seconds = time.monotonic() - began
         return self.result
 
-    def run_query(self, job: ChildProcess) -> None:
-        """Go on with a query of the metastore over the flights; its statements are carried out by the job, which has Spark."""
-
-        def execute(text: str) -> list[list[Any]]:
-            job.send(json.dumps(text))
-            step = next((step for step in job.steps() if step["step"] == "statement"), None)
-            if step is None:
-                message = f"the statement was refused: {text}; see {self.folder / 'job.log'}"
-                raise RuntimeError(message)
-            rows: list[list[Any]] = step["rows"]
-            return rows
-
-        with (self.folder / "runner.log").open("w", encoding="utf-8") as log:
-            demo = QueryDemo(self.folder, self.url, self.total, execute, self.listener.say, log)
-            self.result.query = demo.run()
-        job.send(json.dumps(""))
+    def execute(self, text: str) -> list[list[Any]]:
+        """Carry out a statement of the metastore in the job, which has Spark, and return its rows. Raises RuntimeError if it
+        is refused.
+        """
+        self.job.send(json.dumps(text))
+        for step in self.job.steps():
+            if step["step"] == "statement":
+                rows: list[list[Any]] = step["rows"]
+                return rows
+            self.handle_step(step)
+        message = f"the statement was refused: {text}; see {self.folder / 'job.log'}"
+        raise RuntimeError(message)
 
     def write_dimensions(self) -> int:
         """Register the schemas of the topics that flights are joined with, write their events, and return one of the
@@ -160,7 +166,7 @@ class DemoRun:
         return ids["planes"][0]
 
     def start_next_phase(self) -> None:
-        """Register the next version and write the next events in all versions so far, interleaved."""
+        """Register the next version, and begin to write the next events in all versions so far, interleaved."""
         number = self.phase + 1
         draft = Draft(schemas.VERSIONS[self.phase])
         version = self.registry.ask(Register(Subject(".", schemas.SUBJECT), draft)).answer.version
@@ -168,40 +174,59 @@ class DemoRun:
         self.listener.say(
             f"[b]version {number}[/b] registered with id {version.schema_id}: {schemas.STORY[self.phase]}"
         )
+        self.phase = number
+        written = self.writer.submit(self.write_phase, number)
+        self.writing.append(written)
+        written.add_done_callback(lambda future: self.job.stop() if future.exception() else None)
+
+    def write_phase(self, number: int) -> None:
+        """Write the events of a phase, counted from 1, in its files."""
         began = time.monotonic()
-        until = self.total if number == len(PHASES) else int(PHASES[self.phase][0] * self.total)
-        for part in range(FILES_PER_PHASE):
-            left = FILES_PER_PHASE - part
+        share, _ = PHASES[number - 1]
+        until = self.total if number == len(PHASES) else int(share * self.total)
+        for part in range(FILES[number - 1]):
+            left = FILES[number - 1] - part
             batch = list(islice(self.stream, (until - self.written) // left))
-            write(batch, self.folder, "flights", f"{self.phase}-{part}")
+            write(batch, self.folder, "flights", f"{number - 1}-{part}")
             self.written += len(batch)
             self.listener.wrote(self.written)
         self.result.encoding += time.monotonic() - began
-        self.phase = number
 
-    def follow_job(self, job: ChildProcess, *, crash: bool) -> bool:
-        """Read the steps of the job until it ends; return whether it was killed. Raises RuntimeError if it ends
-        unexpectedly.
+    def follow_job(self, *, crash: bool) -> bool:
+        """Begin the stream and read the steps of the job until the tables are filled; return whether it was killed.
+        Raises RuntimeError if it ends unexpectedly.
         """
-        for step in job.steps():
+        self.job.send("begin")
+        for step in self.job.steps():
             name, batch = step["step"], step.get("batch", -1)
             if name == "good":
                 self.rows[batch] = step["counts"]["rows"]
                 if crash and batch == KILL_AT:
-                    job.kill()
+                    self.job.kill()
                     self.result.killed = batch
                     self.listener.say(
                         f"[b red]SIGKILL[/] in batch {batch}: its good rows are committed, its bad rows are not"
                     )
                     return True
-                job.send("go")
-            self.handle_step(job, step)
-            if name == "proof":
+                self.job.send("go")
+            self.handle_step(step)
+            if name == "dimensions":
                 return False
+        for phase in self.writing:
+            phase.result()
         message = f"the job ended unexpectedly; its log is {self.folder / 'job.log'}"
         raise RuntimeError(message)
 
-    def handle_step(self, job: ChildProcess, step: dict[str, Any]) -> None:
+    def finish_job(self) -> None:
+        """End the job, and wait for its proof. Raises RuntimeError if it has none."""
+        self.job.send(json.dumps(""))
+        for step in self.job.steps():
+            self.handle_step(step)
+        if not self.result.proof:
+            message = f"the tables could not be checked; see {self.folder / 'job.log'}"
+            raise RuntimeError(message)
+
+    def handle_step(self, step: dict[str, Any]) -> None:
         """Report or keep what the job has done."""
         match step["step"]:
             case "ready":
@@ -217,7 +242,7 @@ class DemoRun:
                     f"batch {step['batch']}: ids the plan did not know; it now reads {news}{other}, no restart"
                 )
             case "bad":
-                self.finish_batch(job, step)
+                self.finish_batch(step)
             case "dimensions":
                 texts = ", ".join(f"{rows:,} of {name}" for name, rows in step["rows"].items())
                 self.listener.say(f"the other topics are in their tables: {texts}")
@@ -226,16 +251,18 @@ class DemoRun:
             case "proof":
                 self.result.proof = step
 
-    def finish_batch(self, job: ChildProcess, step: dict[str, Any]) -> None:
+    def finish_batch(self, step: dict[str, Any]) -> None:
         """Note that a batch is in both tables."""
         batch = step["batch"]
         facts = {"batch": batch, "rows": self.rows[batch], "seconds": step["seconds"], "versions": len(step["ids"])}
         self.result.batches.append(facts)
         self.listener.decoded(sum(batch["rows"] for batch in self.result.batches))
-        if self.phase < len(PHASES) and batch >= (self.phase - 1) * FILES_PER_PHASE:
+        if self.phase < len(PHASES) and batch >= self.phase - 1:
             self.start_next_phase()
+        if self.result.killed >= 0 and self.query.runner is None:
+            self.query.start()  # its runner starts while the job reads the last events
         if sum(batch["rows"] for batch in self.result.batches) >= self.total:
-            job.send("stop")
+            self.job.send("stop")
 
     def register_incompatible_version(self) -> None:
         """Register a fourth version that breaks readers, and keep the refusal."""

@@ -32,6 +32,10 @@ PHASES: tuple[tuple[float, tuple[int, ...]], ...] = ((0.3, (1,)), (0.6, (1, 2, 2
 EVENTS = pa.schema([("offset", pa.int64()), ("value", pa.binary())])
 TRUTH = pa.schema([("offset", pa.int64()), ("version", pa.int32()), ("damage", pa.string()), ("code", pa.string())])
 UNKNOWN_ID = 999_999
+ROW_GROUPS = 2
+"""Parts of a file of events. Spark decodes each in a task of its own, see `SPARK_SETTINGS`."""
+SPARK_SETTINGS: Mapping[str, str] = {"spark.sql.files.openCostInBytes": str(256 * 1024)}
+"""With Spark's own 4 MB a file of events, which has about 2 MB, is one task, and one core waits for the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,5 +148,5 @@ def write(batch: Sequence[DemoEvent], folder: Path, topic: str, name: str) -> No
         table = pa.table(
             [pa.array(values, kind.type) for values, kind in zip(columns, schema, strict=True)], schema=schema
         )
-        pq.write_table(table, hidden)
+        pq.write_table(table, hidden, row_group_size=-(-len(batch) // ROW_GROUPS) or None)
         hidden.rename(target)

@@ -1,24 +1,28 @@
 """The Spark process of the demo: runs the streaming job, prints each step on stdout, and reads commands from stdin.
 
-Each line of output is a JSON object with a member ``step``. After ``good`` the job waits for a line ``go``: at this
-point the first of the two tables is committed. A line ``stop`` ends the stream; then the job prints ``dimensions``
-(three more topics read to their ends), ``figures`` and ``proof``. After these it carries out statements of the metastore:
-each line is one, as JSON, and an empty one ends the job.
+Each line of output is a JSON object with a member ``step``. After ``ready`` the job waits for a line ``begin``. After ``good`` the job waits for a line ``go``: at this
+point the first of the two tables is committed. A line ``stop`` ends the stream; then the job prints ``dimensions``: three
+more topics, which were read beside it, are at their ends. After it the job carries out statements of the metastore: each line is one, as
+JSON, and an empty one ends the job. Meanwhile it reads all tables, and prints ``figures`` and ``proof``.
 """
 
 import json
 import queue
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from examples.demo.dimensions import DIMENSIONS
+from examples.demo.events import SPARK_SETTINGS
 from examples.demo.join import list_airlines
 from examples.demo.paths import DemoPaths
 from examples.demo.proof import check_tables, read_figures
 from examples.demo.queries.statements import carry_out
-from examples.demo.streams import dimensions, run
+from examples.demo.streams import finish_dimensions, run, start_dimensions
 from treaty.assemble import connect
 from treaty.spark.pipelines.value import BatchEvent
 from treaty.spark.session import QUICK_START, session
@@ -50,29 +54,43 @@ def main(folder: str, url: str, total: int) -> None:
             go.acquire()
 
     places = DemoPaths(Path(folder))
-    spark = session("treaty demo", java_options=QUICK_START)
+    spark = session("treaty demo", java_options=QUICK_START, settings=SPARK_SETTINGS)
     _send_step("ready")
+    words.get()
     registry = connect(url)
     query = run(spark, registry, places, watch)
+    others = start_dimensions(spark, registry, places.root)
     while words.empty():
         query.awaitTermination(_WAIT_SECONDS)  # raises what the stream died of
     words.get()
     query.stop()
-    read = dimensions(spark, registry, places.root)
+    read = finish_dimensions(spark, places.root, others)
     _send_step("dimensions", rows=read)
-    proofs = {
-        dimension.name: check_tables(spark, DemoPaths(places.root, dimension.name), read[dimension.name])
-        for dimension in DIMENSIONS
-    }
-    _send_step("figures", **read_figures(spark, places), airlines=list_airlines(spark, places.root), dimensions=proofs)
-    _send_step("proof", **check_tables(spark, places, total))
-    carry_out(spark, registry.registry, places.root, lambda: json.loads(words.get()), _send_step)
+    with ThreadPoolExecutor() as pool:
+        checked = pool.submit(_check_tables, spark, places, read, total)
+        carry_out(spark, registry.registry, places.root, lambda: json.loads(words.get()), _send_step)
+        checked.result()
     registry.close()
     spark.stop()
 
 
+def _check_tables(spark: SparkSession, places: DemoPaths, read: dict[str, int], total: int) -> None:
+    """Send the figures of all tables, and the proof. `read` has the number of events of each other topic."""
+    with ThreadPoolExecutor() as pool:  # Spark would leave a core idle with a query at a time
+        figures = pool.submit(read_figures, spark, places)
+        airlines = pool.submit(list_airlines, spark, places.root)
+        proofs = {
+            dimension.name: check_tables(spark, DemoPaths(places.root, dimension.name), read[dimension.name])
+            for dimension in DIMENSIONS
+        }
+        _send_step("figures", **figures.result(), airlines=airlines.result(), dimensions=proofs)
+        _send_step("proof", **check_tables(spark, places, total))
+
+
 def _send_step(step: str, **facts: Any) -> None:
-    print(json.dumps({"step": step, **facts}, default=str), flush=True)
+    # As one write, which steps of another thread cannot come into.
+    sys.stdout.write(f"{json.dumps({'step': step, **facts}, default=str)}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

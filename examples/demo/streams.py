@@ -1,5 +1,6 @@
 """The streams of the demo. Each reads the events of a topic from files, and writes two Delta tables: good rows and bad rows."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -18,15 +19,19 @@ def run(spark: SparkSession, registry: Registry, paths: DemoPaths, on_event: OnE
     return _start(spark, registry, paths, SUBJECT, on_event=on_event)
 
 
-def dimensions(spark: SparkSession, registry: Registry, root: Path) -> dict[str, int]:
-    """Read the topics that flights are joined with to their ends, all at the same time. Return the number of events of each."""
-    begun = {
+def start_dimensions(spark: SparkSession, registry: Registry, root: Path) -> dict[str, StreamingQuery]:
+    """Start a stream for each topic that flights are joined with; it ends at the end of the topic."""
+    return {
         dimension.name: _start(spark, registry, DemoPaths(root, dimension.name), dimension.subject, available=True)
         for dimension in DIMENSIONS
     }
-    for query in begun.values():
+
+
+def finish_dimensions(spark: SparkSession, root: Path, queries: Mapping[str, StreamingQuery]) -> dict[str, int]:
+    """Wait for the ends of these streams. Return the number of events of each topic."""
+    for query in queries.values():
         query.awaitTermination()  # raises the error that ended the stream
-    return {name: spark.read.parquet(DemoPaths(root, name).truth).count() for name in begun}
+    return {name: spark.read.parquet(DemoPaths(root, name).truth).count() for name in queries}
 
 
 def _start(

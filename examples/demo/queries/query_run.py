@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from examples.demo.events import SPARK_SETTINGS
 from examples.demo.processes import ChildProcess
 from examples.demo.queries.expected import Delay, DelayRow, ExpectedDelays, count_all, count_late, read_delays
 from examples.demo.queries.statements import ARRIVED, COMPARISON, QUERY, REPLACEMENT, ROLLBACK, STREAM, TABLE
+from treaty.arrow.delta_log import newest_version
 from treaty.spark.jars import JVM_OPTIONS
 from treaty.spark.session import QUICK_START
 
@@ -65,45 +67,50 @@ class QueryDemo:
     total: int
     execute: Callable[[str], list[list[Any]]]
     say: Callable[[str], None]
-    log: IO[str]
     result: QueryResult = field(default_factory=QueryResult)
     files: list[str] = field(default_factory=list)
     """The files of events that have come."""
     runner: ChildProcess | None = None
+    expected: ExpectedDelays = field(init=False)
+
+    def start(self) -> None:
+        """Start the runner, and read the flights for the computation while it starts."""
+        self.runner = self._start_runner()
+        self.expected = ExpectedDelays.read(self.folder, self.total)
+
+    def stop(self) -> None:
+        """Stop the runner, if it was started."""
+        if self.runner is not None:
+            self.runner.stop()
 
     def run(self) -> QueryResult:
         """Carry out all steps. Raises RuntimeError where the query does not go on."""
-        began = time.monotonic()
-        expected = ExpectedDelays.read(self.folder, self.total)
         left = iter(sorted(path.name for path in (self.folder / "events" / "flights").glob("[!.]*.parquet")))
         self._bring(left, 2)
         try:
             self._kill_in_batch(left)
-            self._check(QUERY, expected, count_all)
+            self._check(QUERY, count_all)
             self.result.comparison = self.execute(COMPARISON)
             self.execute(REPLACEMENT)
             self.say("[b]CREATE OR REPLACE[/b] while it runs: a flight that left early counts as one on time")
             self._bring(left, 1)
-            self._check(REPLACEMENT, expected, count_late)
+            self._check(REPLACEMENT, count_late)
             self.execute(ROLLBACK)
             self.say("[b]ROLLBACK[/b]: the query before it goes on where it was")
-            self._bring(left, 9)
-            self._check(ROLLBACK, expected, count_all)
+            self._check(ROLLBACK, count_all)
         finally:
-            if self.runner is not None:
-                self.runner.stop()
-                self.result.states += list(_read_states(self.folder / "runner.jsonl"))
-        self.result.seconds = time.monotonic() - began
+            self.stop()
+            self.result.states += list(_read_states(self.folder / "runner.jsonl"))
         return self.result
 
     def _kill_in_batch(self, left: Iterator[str]) -> None:
-        """Start the query and its runner, kill the runner with SIGKILL in mid batch, and start it again."""
-        self.runner = self._start_runner()
+        """Start the query, kill its runner with SIGKILL in mid batch, and start it again."""
+        assert self.runner is not None, "`start` was called before"
         self.execute(STREAM)
         self.execute(QUERY)
         self.say("[b]CREATE STREAM[/b] flights, [b]CREATE TABLE[/b] delays AS SELECT: `treaty runner` runs the query")
         self._wait("the first batch", lambda: self._batches("commits"))
-        self._bring(left, 2)
+        self._bring(left, 1)
         self._wait("a second batch", lambda: self._batches("offsets") - self._batches("commits"))
         self.runner.kill()
         self.result.killed = sorted(self._batches("offsets") - self._batches("commits"))
@@ -115,11 +122,13 @@ class QueryDemo:
     def _start_runner(self) -> ChildProcess:
         """Start `treaty runner`, which ends the batches of one that was killed."""
         words = ["runner", "--root", str(self.folder / SHARED), "--files", str(self.folder), "--registry", self.url]
-        options = f"spark.driver.extraJavaOptions={JVM_OPTIONS} {QUICK_START}"
-        command = [sys.executable, "-m", "treaty.cli.main", *words, "--name", "demo", "--json", "--conf", options]
-        with (self.folder / "runner.jsonl").open("a", encoding="utf-8") as lines:
+        settings = {"spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {QUICK_START}", **SPARK_SETTINGS}
+        options = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+        command = [sys.executable, "-m", "treaty.cli.main", *words, "--name", "demo", "--json", *options]
+        lines = (self.folder / "runner.jsonl").open("a", encoding="utf-8")
+        with lines, (self.folder / "runner.log").open("a", encoding="utf-8") as log:
             # The words are our own program and its options.
-            started = subprocess.Popen(command, stdout=lines, stderr=self.log, text=True, start_new_session=True)  # noqa: S603
+            started = subprocess.Popen(command, stdout=lines, stderr=log, text=True, start_new_session=True)  # noqa: S603
         return ChildProcess(started)
 
     def _bring(self, left: Iterator[str], count: int) -> None:
@@ -135,11 +144,18 @@ class QueryDemo:
         logs = (self.folder / SHARED / "checkpoints").glob(f"*/*/{kind}/*")
         return {int(path.name) for path in logs if path.name.isdecimal()}
 
-    def _check(self, statement: str, expected: ExpectedDelays, count: Delay) -> None:
+    def _check(self, statement: str, count: Delay) -> None:
         """Wait until the table has the computed rows; keep both, and say so, where it does not."""
-        rows = expected.compute(self.files, count)
-        self._wait("the computed rows", lambda: read_delays(self.folder / TABLE)[1] == rows, must=False)
-        version, stored = read_delays(self.folder / TABLE)
+        rows = self.expected.compute(self.files, count)
+        version, stored = -1, list[DelayRow]()
+
+        def has_rows() -> bool:
+            nonlocal version, stored
+            if version < 0 or newest_version(self.folder / TABLE) > version:
+                version, stored = read_delays(self.folder / TABLE)
+            return stored == rows
+
+        self._wait("the computed rows", has_rows, must=False)
         self.result.tables.append(CheckedTable(statement, version, stored, rows))
         flights = sum(row[2] for row in rows)
         sign = "[green]equal[/]" if stored == rows else "[red]NOT EQUAL[/]"

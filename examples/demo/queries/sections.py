@@ -69,7 +69,7 @@ def _cells(rows: Sequence[DelayRow]) -> list[DelayCell]:
 def _replacement_section(result: QueryResult) -> str:
     lead = (
         "The new query counts a flight that left early as one on time. Before it took over, <code>EXPLAIN REPLACE COMPARE</code> ran both over the "
-        "same events and wrote nothing. More events came after each step."
+        "same events and wrote nothing. More events came after the replacement, which the first query reads when it is back."
     )
     listed = [row for row in result.comparison if row[0] != "differs"]
     sample = [row for row in result.comparison if row[0] == "differs"][:SHOWN]
