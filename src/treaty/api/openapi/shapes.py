@@ -1,13 +1,14 @@
 """JSON Schemas of bodies, made by msgspec from the types that read and print them.
 
 A type is described twice: as sent (members that are not known are ignored, null is as good as absent) and as answered
-(no other members than these, and none that is null). The two have different names: ``SchemaRequest`` and ``Schema``.
+(no other members than these; null only where a type prints it). The two have different names: ``SchemaRequest`` and ``Schema``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import inspect
 
 from treaty.api.dialects.description import ApiAnswer, ApiOperation, Schema
 from treaty.wire.confluent.errors import ErrorBody
@@ -26,7 +27,8 @@ def shapes(
     answering = [operation for operation in listed if operation.answer.kind is not None]
     bodies, needs = _components([operation.sent for operation in sent], "Request")
     answers, parts = _components([ErrorBody, *errors, *(operation.answer.kind for operation in answering)], "")
-    closed = {name: _close_objects(part) for name, part in parts.items()}
+    omitting = set(_list_omitting([operation.answer.kind for operation in answering] + [ErrorBody, *errors]))
+    closed = {name: _close_object(part, omits_defaults=name in omitting) for name, part in parts.items()}
     return (
         {id(operation): body for operation, body in zip(sent, bodies, strict=True)},
         {
@@ -43,8 +45,7 @@ def _components(kinds: list[Any], suffix: str) -> tuple[list[Schema], dict[str, 
     schemas, parts = msgspec.json.schema_components(kinds, ref_template=template)
 
     def name_part(name: str) -> str:
-        bare = name.removesuffix(suffix) if suffix else name
-        return f"{bare.removesuffix('Body')}{suffix}"
+        return f"{_name_component(name.removesuffix(suffix) if suffix else name)}{suffix}"
 
     def rename_parts(value: Any) -> Any:
         if isinstance(value, dict):
@@ -59,21 +60,56 @@ def _components(kinds: list[Any], suffix: str) -> tuple[list[Schema], dict[str, 
     return [rename_parts(schema) for schema in schemas], renamed_parts
 
 
-def _close_objects(value: Any) -> Any:
-    """Leave out null, and members that are not named: answers have neither."""
+def _name_component(name: str) -> str:
+    return name.removesuffix("Body")
+
+
+def _list_omitting(kinds: Sequence[Any]) -> Iterator[str]:
+    """Yield the names of the components that are printed without the members that have their defaults."""
+    waiting: list[Any] = [*inspect.multi_type_info(kinds)]
+    passed = set[type]()
+    while waiting:
+        info = waiting.pop()
+        if isinstance(info, list | tuple):
+            waiting += info
+        elif isinstance(info, inspect.StructType):
+            if info.cls not in passed:
+                passed.add(info.cls)
+                waiting += [member.type for member in info.fields]
+                if info.cls.__struct_config__.omit_defaults:
+                    yield _name_component(info.cls.__name__)
+        elif isinstance(info, inspect.Type):
+            waiting += [getattr(info, member) for member in info.__struct_fields__]
+
+
+def _close_object(part: Schema, *, omits_defaults: bool) -> Schema:
+    """Leave out members that are not named, and null where it is never printed: a member with null for its default is
+    printed, unless the type leaves out such members.
+    """
+    members = {
+        name: _close_value(member)
+        if omits_defaults or member.get("default", "") is not None
+        else {
+            key: _close_value(value) if key != "anyOf" else value for key, value in member.items() if key != "default"
+        }
+        for name, member in part.get("properties", {}).items()
+    }
+    closed: Schema = _close_value({key: value for key, value in part.items() if key != "properties"})
+    return {**closed, "properties": members, "additionalProperties": False} if "properties" in part else closed
+
+
+def _close_value(value: Any) -> Any:
+    """Leave out null, which is read and never printed."""
     if isinstance(value, list):
-        return [_close_objects(item) for item in value]
+        return [_close_value(item) for item in value]
     if not isinstance(value, dict):
         return value
     kinds = value.get("anyOf")
     if isinstance(kinds, list) and {"type": "null"} in kinds:
         rest = [kind for kind in kinds if kind != {"type": "null"}]
         other_members = {key: member for key, member in value.items() if key not in {"anyOf", "default"}}
-        return _close_objects({**other_members, **(rest[0] if len(rest) == 1 else {"anyOf": rest})})
-    closed = {key: _close_objects(member) for key, member in value.items()}
-    if closed.get("type") == "object" and "properties" in closed:
-        closed.setdefault("additionalProperties", False)
-    return closed
+        return _close_value({**other_members, **(rest[0] if len(rest) == 1 else {"anyOf": rest})})
+    return {key: _close_value(member) for key, member in value.items()}
 
 
 def _require_members(answer: ApiAnswer, schema: Schema) -> Schema:
