@@ -50,7 +50,7 @@ NO_FINDINGS = [
 
 
 BY_TESTS = [bug for bug in BUGS if isinstance(bug.finder, ByTests)]
-SHARE = 20
+SHARE = 40
 """One in so many of those that tests find is looked for in each run."""
 
 
