@@ -1,4 +1,4 @@
-"""Peer nodes: addresses of a server and its authentication with other nodes."""
+"""Peer nodes: addresses of a server, its authentication with other nodes, and which settings of these are refused as unsafe."""
 
 import string
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""`treaty lint FILE...`: prints lint findings in schema files, one per line, like a compiler."""
+"""`treaty lint FILE...`: looks for lint findings in schema files; `cli/terminal/findings.py` prints them."""
 
 import sys
 from dataclasses import dataclass, field

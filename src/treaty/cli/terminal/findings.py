@@ -1,4 +1,4 @@
-"""Output of findings, the same in all commands: one line each, details with -v, JSON, or GitHub annotations."""
+"""Prints findings of `lint`, `check` and all other commands: a line each, details with -v, JSON, or GitHub annotations."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

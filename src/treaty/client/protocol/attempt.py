@@ -1,4 +1,4 @@
-"""One request to one node: sending it, and classifying the answer."""
+"""One request to one node: sending it by Treaty's native API or by Confluent's, and reading the reply."""
 
 from dataclasses import dataclass
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""What any request over HTTP needs: credentials, redirects within a host, a time limit, and what an answer says of a retry."""
+"""What any request over HTTP needs: credentials, redirects within a host, a time limit; and after an error, whether it may be done already."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Sources and types of ksqlDB as statements of the metastore, and queries as suggestions for Spark."""
+"""Sources and types of ksqlDB as statements of the metastore; `suggestions.py` has the queries."""
 
 import re
 from collections.abc import Iterator
