@@ -1,9 +1,9 @@
 """The Spark process of the demo: runs the streaming job, prints each step on stdout, and reads commands from stdin.
 
-Each line of output is a JSON object with a member ``step``. After ``ready`` the job waits for a line ``begin``. After ``good`` the job waits for a line ``go``: at this
-point the first of the two tables is committed. A line ``stop`` ends the stream; then the job prints ``dimensions``: three
-more topics, which were read beside it, are at their ends. After it the job carries out statements of the metastore: each line is one, as
-JSON, and an empty one ends the job. Meanwhile it reads all tables, and prints ``figures`` and ``proof``.
+Each line of output is a JSON object with a member ``step``. After ``ready`` the job waits for a line ``begin``, and after
+``good`` for a line ``go``: at this point the first of the two tables is committed. A line ``stop`` ends the stream; then the
+job prints ``dimensions``: three more topics, which were read beside it, are at their ends. Now it carries out statements of
+the metastore, each a line of JSON, until an empty one. Meanwhile it reads all tables, and prints ``figures`` and ``proof``.
 """
 
 import json

@@ -15,12 +15,13 @@ from examples.demo.events import SPARK_SETTINGS
 from examples.demo.processes import ChildProcess
 from examples.demo.queries.expected import Delay, DelayRow, ExpectedDelays, count_all, count_late, read_delays
 from examples.demo.queries.statements import ARRIVED, COMPARISON, QUERY, REPLACEMENT, ROLLBACK, STREAM, TABLE
-from treaty.arrow.delta_log import newest_version
 from treaty.spark.jars import JVM_OPTIONS
 from treaty.spark.session import QUICK_START
 
 PATIENCE_SECONDS = 300.0
 LOOK_SECONDS = 0.02
+READ_SECONDS = 0.25
+"""Seconds between two looks at all rows of the table, which cost as much as a hundred at names of files."""
 SHARED = "shared"
 """The folder of the runner: its checkpoints."""
 
@@ -147,21 +148,16 @@ class QueryDemo:
     def _check(self, statement: str, count: Delay) -> None:
         """Wait until the table has the computed rows; keep both, and say so, where it does not."""
         rows = self.expected.compute(self.files, count)
-        version, stored = -1, list[DelayRow]()
-
-        def has_rows() -> bool:
-            nonlocal version, stored
-            if version < 0 or newest_version(self.folder / TABLE) > version:
-                version, stored = read_delays(self.folder / TABLE)
-            return stored == rows
-
-        self._wait("the computed rows", has_rows, must=False)
+        self._wait(
+            "the computed rows", lambda: read_delays(self.folder / TABLE)[1] == rows, must=False, look=READ_SECONDS
+        )
+        version, stored = read_delays(self.folder / TABLE)
         self.result.tables.append(CheckedTable(statement, version, stored, rows))
         flights = sum(row[2] for row in rows)
         sign = "[green]equal[/]" if stored == rows else "[red]NOT EQUAL[/]"
         self.say(f"delays has {len(stored):,} rows of {flights:,} flights: {sign} to a computation without Spark")
 
-    def _wait(self, what: str, condition: Callable[[], Any], *, must: bool = True) -> None:
+    def _wait(self, what: str, condition: Callable[[], Any], *, must: bool = True, look: float = LOOK_SECONDS) -> None:
         """Wait until something holds. Raises RuntimeError where it `must` and does not in time, or the runner has ended."""
         end = time.monotonic() + PATIENCE_SECONDS
         while not condition():
@@ -172,7 +168,7 @@ class QueryDemo:
                 )
             if time.monotonic() > end:
                 return
-            time.sleep(LOOK_SECONDS)
+            time.sleep(look)
 
 
 def _read_states(file: Path) -> Iterator[str]:
