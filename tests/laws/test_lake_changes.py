@@ -30,7 +30,7 @@ def name_difference(table: str, rows: str) -> str:
         if table in chain and rows in chain:
             places = chain.index(table), chain.index(rows)
             return "" if places[0] == places[1] else "widen" if places[0] < places[1] else "narrow"
-    return "" if table == rows or rows == "void" else "clash"
+    return "" if rows in (table, "void") else "clash"
 
 
 LEAVES = [one for chain in CHAINS for one in chain] + [*LONERS]

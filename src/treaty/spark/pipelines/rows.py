@@ -4,7 +4,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from treaty.plan.ddl import quote_name, struct_ddl
+from treaty.core.state.columns import Column, Columns, Struct
+from treaty.plan.ddl import parse_type, quote_name
 from treaty.plan.errors import PlanError
 from treaty.plan.rows import Names
 from treaty.plan.strictness import find_twins
@@ -16,6 +17,7 @@ from treaty.spark.lake import tables
 from treaty.spark.lake.table import WriteId
 from treaty.spark.pipelines.counts import KEY, ROW_ID, make_count_key
 from treaty.spark.pipelines.value import Pipeline, PipelineError
+from treaty.spark.types import spark_schema
 
 RECORD, ERROR = "_record", "_error"
 BAD_ID, BATCH = "bad_id", "batch"
@@ -72,9 +74,8 @@ def select_good_rows(pipeline: Pipeline, decoded: DataFrame, plan: DecodePlan) -
 
 def list_columns(plan: DecodePlan) -> StructType:
     """The columns that a record has in the table of good rows."""
-    columns = StructType.fromDDL(struct_ddl(plan.columns or (("value", plan.type),)))
-    assert isinstance(columns, StructType), "names and types make a struct"
-    return columns
+    columns = plan.columns or (("value", plan.type),)
+    return spark_schema(Columns(tuple(Column(name, parse_type(kind)) for name, kind in columns)))
 
 
 def refuse_kept(pipeline: Pipeline) -> None:
@@ -97,8 +98,8 @@ def refuse_double(pipeline: Pipeline, plan: DecodePlan) -> None:
         beside = [one for one in (*beside, *keyed.order) if one not in keyed.key]
         envelope = keyed.envelope
         inside = [kind for name, kind in plan.columns if envelope is not None and name == envelope.after]
-        struct = StructType.fromDDL(inside[0]) if inside else None
-        fields = struct.fieldNames() if isinstance(struct, StructType) else fields
+        kind = parse_type(inside[0]) if inside else None
+        fields = [one.name for one in kind.columns] if isinstance(kind, Struct) else fields
     twins = find_twins(fields)
     if twins:
         raise PlanError(

@@ -1,0 +1,243 @@
+"""Plans of a pipeline: what each option says reaches them, what a registry can't say is asked again. No Spark runs here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from tests.frames import record
+from tests.laws.asked import PIPELINE, SPARK, V1, V2, Asked, Clock, planner_of, put
+from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.core.messages.listings import ListVersions
+from treaty.core.refusals import Unavailable
+from treaty.core.schema import Draft
+from treaty.plan.decode_plans import make_plan
+from treaty.plan.errors import PlanError
+from treaty.plan.value import DecodePlan
+from treaty.spark import BatchDecoder, KafkaSource, LakeTable, Pipeline
+from treaty.spark.keyed.options import KeyedTableOptions
+from treaty.spark.lake import tables
+from treaty.spark.pipelines import planner as planner_file
+from treaty.spark.pipelines.plan_store import FIRST, PlanStore
+from treaty.spark.pipelines.planner import PAUSE, RoutePlanner
+from treaty.spark.pipelines.route import TopicRoute, make_route
+from treaty.spark.session_engines import ENGINES_OF_SESSION
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(planner_file, "time", made)
+    return made
+
+
+@pytest.fixture
+def registry() -> Any:
+    with connect("memory:") as opened:
+        opened.set_level("", "NONE")
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a session would say: the engine of Avro, and that no table is there yet."""
+    monkeypatch.setattr(tables, "schema", lambda *_: None)
+    monkeypatch.setitem(ENGINES_OF_SESSION, "AVRO", lambda _: "fastavro") 
+
+
+# ----------------------------------------------------------------------------------------------- what is said reaches plans
+
+RECURSIVE = record(("n", "int"), ("below", ["null", "shop.Node"], None), name="Node")
+PROTO = (
+    'syntax = "proto3"; package p; message Other { int32 o = 1; optional int32 d = 2; }'
+    " message M { int32 a = 1; optional int32 b = 2; }"
+)
+OPTIONS: Mapping[str, tuple[str, str, Any]] = {
+    "reader": ("AVRO", V1, 1), "depth": ("AVRO", RECURSIVE, 5), "framing": ("AVRO", V1, "header"),
+    "lossy": ("AVRO", record(("n", "long")), "double"), "message": ("PROTOBUF", PROTO, "p.M"), "defaults": ("PROTOBUF", PROTO, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_each_option_of_a_pipeline_is_that_of_its_plans(registry: Connection, option: str) -> None:
+    schema_format, text, value = OPTIONS[option]
+    registry.register("s", Draft(text, schema_format))
+    if option in {"reader", "lossy"}:
+        registry.register("s", Draft(V2 if option == "reader" else record(("n", "double")), schema_format))
+    said = {option: value}
+    expected = make_plan(registry, "s", case_sensitive=False, **{"reader": "union", **said}).with_engine(
+        "fastavro" if schema_format == "AVRO" else "ptars"
+    )
+    usual, asked = (planner_of(one, registry) for one in (PIPELINE, replace(PIPELINE, **said)))
+    before = usual.plan(SPARK)
+    assert before.with_engine(expected.engine) != expected
+    for plan in (asked.plan(SPARK), asked.extend(SPARK, asked.plan(SPARK), frozenset({99}))):
+        assert plan.with_engine(expected.engine) == expected
+    decoder = BatchDecoder(registry, "s", "c", **({"reader": "union"} | said))
+    made = decoder._make_plan(registry, SPARK, None)
+    assert made.with_engine(expected.engine) == replace(expected, case_sensitive=True)
+
+
+def test_names_that_differ_in_case_alone_are_no_columns_of_a_pipeline(registry: Connection) -> None:
+    registry.register("s", Draft(V1))
+    twin = put(registry, record(("name", "string"), ("Name", "string", "")))
+    plan = planner_of(PIPELINE, registry).plan(SPARK)
+    assert [one.schema_id for one in plan.rejected] == [twin]
+    assert not plan.case_sensitive
+
+
+@pytest.mark.parametrize("said", [{"lossy": "double"}, {"message": "M"}, {"lossy": "allow", "defaults": True}], ids=str)
+def test_an_option_of_another_format_is_left_out_where_other_topics_may_need_it_alone(
+    registry: Connection, said: dict[str, Any]
+) -> None:
+    registry.register("a-value", Draft('{"type":"object","properties":{"a":{"type":"integer"}}}', "JSON"))
+    topics = KafkaSource("h:1", ("a", "b"))
+    many = Pipeline("", "x/{topic}", "y/{topic}", "c", source=topics, tries=1, **said)
+    plan = RoutePlanner(make_route(many, "a"), registry).plan(SPARK)
+    assert plan == make_plan(registry, "a-value", reader="union", case_sensitive=False)
+    one = replace(many, source=replace(topics, topics=("a",)))
+    named = replace(many, subject="a-value")
+    for route in (make_route(one, "a"), TopicRoute(named)):
+        with pytest.raises(PlanError, match="and the rows to read are JSON; leave it out"):
+            RoutePlanner(route, registry).plan(SPARK)
+
+
+def test_ids_that_were_learned_stay_in_the_plans_that_follow(registry: Connection) -> None:
+    first, other = put(registry, V1), put(registry, V2, "elsewhere")
+    planner = planner_of(PIPELINE, registry)
+    plan = planner.plan(SPARK)
+    longer = planner.extend(SPARK, plan, frozenset({other}))
+    assert longer.known == {first, other}
+    third = put(registry, V2.replace("more", "most"))
+    for later in (planner.extend(SPARK, longer, frozenset({third})), planner.make_fitting(SPARK, longer)):
+        assert later.known == {first, other, third}
+
+
+# ------------------------------------------------------------------------------------------------------------ keys beside values
+
+
+def test_a_plan_has_the_keys_schema_too_and_is_renewed_where_only_that_has_more_versions(registry: Connection) -> None:
+    registry.register("s", Draft(V1))
+    registry.register("k", Draft(record(("id", "int"), name="Key")))
+    keyed = replace(PIPELINE, keyed=KeyedTableOptions(subject="k"))
+    planner = planner_of(keyed, registry)
+    plan = planner.plan(SPARK)
+    assert plan.key == make_plan(registry, "k", reader="union", case_sensitive=False).with_engine("fastavro")
+    refreshed = planner.refresh(SPARK, plan)
+    asked = Asked(registry)
+    planner.registry = asked
+    assert planner.refresh(SPARK, refreshed) is refreshed
+    assert {type(one) for one in asked.requests} == {ListVersions}
+    for subject, text in (
+        ("k", record(("id", "long"), name="Key")),
+        ("s", V2),
+        ("k", record(("id", "double"), name="Key")),
+    ):
+        registry.register(subject, Draft(text))
+        newer = planner.refresh(SPARK, refreshed)
+        assert newer != refreshed
+        assert newer.key == make_plan(
+            registry, "k", reader="union", case_sensitive=False, before=refreshed.key
+        ).with_engine("fastavro")
+        assert len(newer.writers) == 1 + (subject == "s" or "double" in text)
+        refreshed = newer
+    assert planner_of(replace(PIPELINE, keyed=KeyedTableOptions(("n",))), registry).plan(SPARK).key is None
+
+
+# --------------------------------------------------------------------------------------------- registries that lag or are away
+
+
+def test_an_id_that_nobody_knows_is_waited_for_once(registry: Connection, clock: Clock) -> None:
+    first, second = put(registry, V1), put(registry, V2, "elsewhere")
+    asked = Asked(registry, missing=second)
+    planner = planner_of(replace(PIPELINE, patience=20.0), asked)
+    plan = planner.plan(SPARK)
+
+    asked.times = 3
+    longer = planner.extend(SPARK, plan, frozenset({second}))
+    assert longer.known == {first, second}
+    assert clock.slept == [0.05, 0.1, 0.2]
+
+    clock.slept.clear()
+    registry.register("s", Draft(record(("name", "string"), ("n", "int"), ("later", "int", 1))))
+    assert planner.extend(SPARK, plan, frozenset({77})) is plan, "what else is new is the next batch's"
+    assert sum(clock.slept) == pytest.approx(20.0)
+    assert max(clock.slept) == 5.0
+    waited = clock.now
+    assert planner.extend(SPARK, plan, frozenset({77})) is plan
+    assert clock.now == waited, "that it is not there is known"
+    assert planner.extend(SPARK, plan, frozenset({77, 78})) is plan
+    assert clock.now == pytest.approx(waited + 20)
+    both = planner.extend(SPARK, plan, frozenset({77, second}))
+    assert second in both.known
+    assert clock.now == pytest.approx(waited + 40), "of one of them nobody had said anything"
+    assert len(planner.extend(SPARK, plan, frozenset()).known) == 2, (
+        "without an id it is further versions that are meant"
+    )
+
+
+@pytest.mark.parametrize(("after", "slept"), [(0.5, [0.5, 1.0, 2.0]), (20.0, [20.0, PAUSE, PAUSE])])
+def test_a_registry_that_is_away_is_asked_so_often(
+    registry: Connection, clock: Clock, after: float, slept: list[float]
+) -> None:
+    registry.register("s", Draft(V1))
+    for away in range(6):
+        clock.slept.clear()
+        planner = planner_of(replace(PIPELINE, tries=4), Asked(registry, away, after))
+        if away < 4:
+            assert planner.plan(SPARK).writers
+        else:
+            with pytest.raises(Unavailable):
+                planner.plan(SPARK)
+        assert clock.slept == slept[: min(away, 3)]
+
+
+# ----------------------------------------------------------------------------------------------------- batches of one's own
+
+
+class HeldPlans(PlanStore):
+    """Plans that are stored nowhere else."""
+
+    def store(self, batch: int, part: int, plan: DecodePlan, topic: str = "") -> None:
+        self.plans[topic, batch, part] = plan
+
+
+@dataclass
+class Frame:
+    """A batch whose rows nobody looks at: where a header names the schema no id is looked for in frames."""
+
+    sparkSession: Any = None  # noqa: N815 - so Spark calls it
+
+
+def test_a_batch_of_ones_own_has_the_plan_of_a_run_before_or_the_newest_one(registry: Connection) -> None:
+    store: Any = HeldPlans(SPARK, LakeTable("plans"), "w")
+    frame: Any = Frame()
+    asked = Asked(registry)
+
+    def start() -> BatchDecoder:
+        decoder = BatchDecoder(asked, "s", "c", framing="header", reader="union")
+        decoder._store = store
+        return decoder
+
+    registry.register("s", Draft(V1))
+    decoder = start()
+    first = decoder.plan(frame, 0)
+    asked.requests.clear()
+    assert decoder.plan(frame, 1) is first
+    assert {type(one) for one in asked.requests} == {ListVersions}, "there is nothing new"
+    second = put(registry, V2)
+    assert decoder.plan(frame, 1) is first, "it may have been written"
+    assert decoder.plan(frame, 0) is first
+    restarted = start()
+    assert restarted.plan(frame, 1) is first, "so may the first one after a start"
+    asked.away = 1
+    assert restarted.plan(frame, 2) is first, "it is asked again at the next batch"
+    newer = restarted.plan(frame, 3)
+    assert second in newer.known
+    assert [key for key, plan in store.plans.items() if plan is newer] == [("", 3, FIRST)]
+    assert (start().plan(frame, 2), start().plan(frame, 3), start().plan(frame, 9)) == (first, newer, newer)
+    asked.away = 1
+    with pytest.raises(Unavailable):
+        BatchDecoder(asked, "s", "c")._make_plan(asked, SPARK, None)
