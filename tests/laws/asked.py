@@ -30,18 +30,21 @@ NARROW = read_columns("name STRING, n INT, offset BIGINT")
 
 @dataclass
 class Asked:
-    """A registry that keeps what it was asked; it can't be reached the next `away` times, and does not know `missing` the next `times` times."""
+    """A registry that keeps what it was asked; behind `first` answers it can't be reached `away` times, and it does not know `missing` `times` times."""
 
     registry: Connection
     away: int = 0
     retry_after: float = 0.0
     missing: int = 0
     times: int = 0
+    first: int = 0
     requests: list[Request[Any]] = field(default_factory=list)
 
     def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         self.requests.append(request)
-        if self.away:
+        if self.away and self.first:
+            self.first -= 1
+        elif self.away:
             self.away -= 1
             raise Unavailable("it is away", self.retry_after)
         if self.times and isinstance(request, GetSchema) and request.schema_id == self.missing:

@@ -37,7 +37,7 @@ def registry() -> Any:
 def session(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a session would say: the engine of Avro, and that no table is there yet."""
     monkeypatch.setattr(tables, "schema", lambda *_: None)
-    monkeypatch.setitem(ENGINES_OF_SESSION, "AVRO", lambda _: "fastavro") 
+    monkeypatch.setitem(ENGINES_OF_SESSION, "AVRO", lambda _: "fastavro")
 
 
 # ------------------------------------------------------------------------------------------------------- what a table can take
@@ -127,6 +127,15 @@ def test_a_plan_fits_as_far_as_its_table_may_grow(
         made = fit_plan(newer, before, pipeline, NARROW)
         assert (made is newer) == fits
         assert made.known == newer.known
+
+
+def test_an_id_that_is_read_stays_so_where_another_one_has_no_place(registry: Connection) -> None:
+    one = put(registry, V1)
+    before = make_plan(registry, "s", reader="union")
+    two = put(registry, V2)
+    newer = make_plan(registry, "s", reader="union")
+    made = fit_plan(newer, before, replace(PIPELINE, keep=("more",)), None)
+    assert ([x.schema_id for x in made.writers], [x.schema_id for x in made.rejected]) == ([one], [two])
 
 
 def test_a_reason_that_is_known_is_not_told_anew(registry: Connection) -> None:

@@ -11,6 +11,8 @@ from tests.laws.asked import PIPELINE, SPARK, V1, V2, Asked, Clock, planner_of, 
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.versions import DeleteVersion
+from treaty.core.names import subject_of
 from treaty.core.refusals import Unavailable
 from treaty.core.schema import Draft
 from treaty.plan.decode_plans import make_plan
@@ -20,7 +22,7 @@ from treaty.spark import BatchDecoder, KafkaSource, LakeTable, Pipeline
 from treaty.spark.keyed.options import KeyedTableOptions
 from treaty.spark.lake import tables
 from treaty.spark.pipelines import planner as planner_file
-from treaty.spark.pipelines.plan_store import FIRST, PlanStore
+from treaty.spark.pipelines.plan_store import FIRST, LATE, PlanStore
 from treaty.spark.pipelines.planner import PAUSE, RoutePlanner
 from treaty.spark.pipelines.route import TopicRoute, make_route
 from treaty.spark.session_engines import ENGINES_OF_SESSION
@@ -44,7 +46,7 @@ def registry() -> Any:
 def session(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a session would say: the engine of Avro, and that no table is there yet."""
     monkeypatch.setattr(tables, "schema", lambda *_: None)
-    monkeypatch.setitem(ENGINES_OF_SESSION, "AVRO", lambda _: "fastavro") 
+    monkeypatch.setitem(ENGINES_OF_SESSION, "AVRO", lambda _: "fastavro")
 
 
 # ----------------------------------------------------------------------------------------------- what is said reaches plans
@@ -78,6 +80,36 @@ def test_each_option_of_a_pipeline_is_that_of_its_plans(registry: Connection, op
     decoder = BatchDecoder(registry, "s", "c", **({"reader": "union"} | said))
     made = decoder._make_plan(registry, SPARK, None)
     assert made.with_engine(expected.engine) == replace(expected, case_sensitive=True)
+
+
+def test_a_way_of_writing_is_for_formats_of_plug_ins(registry: Connection) -> None:
+    put(registry, V1)
+    with pytest.raises(PlanError, match="encoding = 'x' is for formats of plug-ins"):
+        planner_of(replace(PIPELINE, encoding="x"), registry).plan(SPARK)
+
+
+def test_what_was_read_is_read_alike_when_its_version_is_gone(registry: Connection) -> None:
+    """Of a union, of the keys beside it, and in batches of one's own."""
+    for subject in ("s", "k"):
+        put(registry, V1, subject)
+        put(registry, V2, subject)
+    planner = planner_of(replace(PIPELINE, keyed=KeyedTableOptions(subject="k")), registry)
+    plan = planner.plan(SPARK)
+    decoder = BatchDecoder(registry, "s", "c", reader="union")
+    columns = ["name", "n", "more"]
+    for subject in ("s", "k"):
+        for permanent in (False, True):
+            registry.ask(DeleteVersion(subject_of(subject), 2, permanent=permanent))
+    assert [name for name, _ in planner.plan(SPARK).columns] == columns[:2]
+    for later in (
+        planner.refresh(SPARK, plan),
+        planner.extend(SPARK, plan, frozenset()),
+        planner.make_fitting(SPARK, plan),
+    ):
+        assert [name for name, _ in later.columns] == columns
+        assert later.key is not None
+        assert [name for name, _ in later.key.columns] == columns
+    assert [name for name, _ in decoder._make_plan(registry, SPARK, plan).columns] == columns
 
 
 def test_names_that_differ_in_case_alone_are_no_columns_of_a_pipeline(registry: Connection) -> None:
@@ -232,12 +264,20 @@ def test_a_batch_of_ones_own_has_the_plan_of_a_run_before_or_the_newest_one(regi
     assert decoder.plan(frame, 0) is first
     restarted = start()
     assert restarted.plan(frame, 1) is first, "so may the first one after a start"
-    asked.away = 1
-    assert restarted.plan(frame, 2) is first, "it is asked again at the next batch"
+    for asked.first in range(2):
+        asked.away = 1
+        assert restarted.plan(frame, 2) is first, "it is asked again at the next batch"
+        restarted._last = 1
     newer = restarted.plan(frame, 3)
     assert second in newer.known
     assert [key for key, plan in store.plans.items() if plan is newer] == [("", 3, FIRST)]
     assert (start().plan(frame, 2), start().plan(frame, 3), start().plan(frame, 9)) == (first, newer, newer)
+    other = put(registry, V1.replace("Order", "Other"), "elsewhere")
+    store.plans["", 4, LATE] = make_plan(registry, "s", reader="union", framing="header", ids=[other])
+    put(registry, V2.replace("more", "most"))
+    last = start()
+    assert last.plan(frame, 5) is store.plans["", 4, LATE]
+    assert last.plan(frame, 6).known == store.plans["", 4, LATE].known | {other + 1}
     asked.away = 1
     with pytest.raises(Unavailable):
         BatchDecoder(asked, "s", "c")._make_plan(asked, SPARK, None)

@@ -94,11 +94,14 @@ class BatchHistory:
 
     def keep(self, batch: int, ended: float, seconds: float, rows: ByTopic) -> BatchReport:
         """Write down a batch; one that runs again is written over."""
-        before = max((one for one in self.reports if one < batch), default=None)
-        sums = dict(self.reports[before].total) if before is not None else {}
-        total = {topic: add_counts(sums.get(topic, {}), rows.get(topic, {})) for topic in {*sums, *rows}}
-        report = BatchReport(batch, ended, seconds, rows, total)
+        report = BatchReport(batch, ended, seconds, rows, self.sum_until(batch, rows))
         row = self.spark.range(1).select(F.lit(report.to_json()).alias("report")).coalesce(1)
         row.write.mode("overwrite").json(f"{self.checkpoint}/{BATCHES}/slot={batch % KEPT:03}")
         self.reports = {one: kept for one, kept in self.reports.items() if one > batch - KEPT} | {batch: report}
         return report
+
+    def sum_until(self, batch: int, rows: ByTopic) -> ByTopic:
+        """The counts of all batches before this one, and of its rows."""
+        before = max((one for one in self.reports if one < batch), default=None)
+        sums = dict(self.reports[before].total) if before is not None else {}
+        return {topic: add_counts(sums.get(topic, {}), rows.get(topic, {})) for topic in {*sums, *rows}}
