@@ -177,8 +177,8 @@ def test_columns_are_missing_by_the_rule_of_the_session_about_case() -> None:
     ):
         with pytest.raises(ValueError, match=told):
             require_source_columns(pipeline, source)
-    exact: Any = Frame(read_columns("value BINARY"))
-    require_source_columns(PIPELINE, exact)
+    binary: Any = Frame(read_columns("value BINARY"))
+    require_source_columns(PIPELINE, binary)
 
 
 def test_a_pipeline_reads_the_columns_that_it_needs_and_keeps_none_of_its_own_names() -> None:

@@ -27,7 +27,12 @@ pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 KEY = record(("id", "int"), name="Key")
 V1 = record({"name": "name", "type": "string", "doc": "what it is called"}, ("rev", ["null", "int"], None))
 V2 = record(("name", "string"), ("rev", ["null", "long"], None), ("note", ["null", "string"], None))
-ROW = {"type": "record", "name": "Row", "fields": [{"name": "id", "type": "int"}, {"name": "name", "type": "string"}]}
+SHOP = {"name": "shop", "type": ["null", "string"], "default": None}
+ROW = {
+    "type": "record",
+    "name": "Row",
+    "fields": [SHOP, {"name": "id", "type": "int"}, {"name": "name", "type": "string"}],
+}
 EVENT = record(
     ("before", ["null", ROW], None), ("after", ["null", "shop.Row"], None), ("op", "string"), ("ts_ms", "long"),
     name="Envelope",
@@ -206,24 +211,32 @@ def test_envelopes_of_debezium_become_the_table_that_they_come_from(
 ) -> None:
     one, source = put(registry, EVENT, "orders-value"), Source(tmp_path)
 
-    def event(op: str, number: int, name: str = "", ts: int = 0) -> tuple[bytes | None, bytes | None]:
-        row = {"id": number, "name": name}
+    def event(op: str, number: int, name: str = "", ts: int = 0, shop: str | None = "a") -> tuple[bytes | None, bytes]:
+        row = {"shop": shop, "id": number, "name": name}
         sides = {"before": row if op == "d" else None, "after": row if op in "cru" else None}
         return None, frame(one, EVENT, {**sides, "op": op, "ts_ms": ts})
 
-    source.write([event("r", 1, "old"), event("r", 2, "old"), event("t", 0), event("c", 3, "new"), event("d", 9)])
     source.write([
-        event("c", 4, "made"), event("u", 4, "changed"), event("d", 3), (None, None), event("x", 5),
-        event("c", 1, "again"), event("m", 1),
+        event("r", 1, "old"), event("r", 2, "old"), event("t", 0), event("c", 3, "new"), event("c", 3, "of another shop", shop="b"),
+        event("c", 5, "of no shop", shop=None), event("d", 9),
     ])  # fmt: skip
-    pipe = pipeline(tmp_path, "iceberg", KeyedTableOptions(("id",), envelope=DEBEZIUM))
+    source.write([
+        event("c", 4, "made"), event("u", 4, "changed"), event("d", 3), (None, None), event("x", 5), event("c", 1, "again"),
+        event("m", 1), event("u", 4, "late", -1), event("d", 1, ts=-1), event("c", 9, "late after its delete", -1),
+    ])  # fmt: skip
+    pipe = pipeline(tmp_path, "iceberg", KeyedTableOptions(("shop", "id"), version="ts_ms", envelope=DEBEZIUM))
     source.run(spark, pipe, registry)
-    rows = [
-        tuple(row) for row in tables.read(spark, pipe.good_table).select("id", "name", "offset").orderBy("id").collect()
+    names = ("shop", "id", "name", "_version", "offset")
+    rows = [tuple(row) for row in tables.read(spark, pipe.good_table).select(*names).orderBy("offset").collect()]
+    assert rows == [("b", 3, "of another shop", 0, 4), ("a", 4, "changed", 0, 8), ("a", 1, "again", 0, 12)]
+    graves = (
+        tables.read(spark, tombstone_table(pipe.good_table)).select("shop", "id", "offset").orderBy("offset").collect()
+    )
+    assert [tuple(row) for row in graves] == [(None, None, 2), ("a", 9, 6), ("a", 3, 9)]
+    bad = [
+        (row["offset"], row["message"][:7]) for row in tables.read(spark, pipe.bad_table).orderBy("offset").collect()
     ]
-    assert rows == [(1, "again", 10), (4, "changed", 6)]
-    bad = [row["offset"] for row in tables.read(spark, pipe.bad_table).orderBy("offset").collect()]
-    assert bad == [9, 11]
+    assert bad == [(5, "the key"), (11, "the ope"), (13, "the ope")]
 
 
 def test_what_can_have_no_key_is_refused(tmp_path: Path) -> None:

@@ -51,20 +51,20 @@ def read_output(schema_json: str) -> tuple[SourceColumn, ...]:
 
 
 def _refuse_bad_names(fields: Iterable[Mapping[str, Any]]) -> None:
-    spellings: dict[str, str] = {}
+    names: set[str] = set()
     for place, field in enumerate(fields, 1):
         name = str(field["name"])
         if AUTO_NAME in field.get("metadata", {}):
             raise BodyRefusedError(
                 "COLUMN_UNNAMED", f"column {place} of the query has no name: {name}", f"{name} AS a name", *(-1, -1)
             )
-        other = spellings.setdefault(name.lower(), name)
-        if other is not name:
+        if name.lower() in names:
             raise BodyRefusedError(
                 "COLUMN_TWICE",
                 f"the query has two columns {name}, and names are the same in any case",
                 f"{name} AS another name",
             )
+        names.add(name.lower())
 
 
 def refuse_bad_keys(columns: Iterable[SourceColumn]) -> None:
