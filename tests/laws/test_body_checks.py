@@ -91,6 +91,12 @@ def test_numbers_of_a_body_make_so_many_elements_and_no_more(size: int, tree: Tr
     assert find_code(doubled) == "BODY_TOO_LARGE"
 
 
+def test_a_sequence_has_both_of_its_ends() -> None:
+    for ends in ((1, BODY_ELEMENTS + 1), (BODY_ELEMENTS, 0), (0, 2 * BODY_ELEMENTS, 2), (0, -2 * BODY_ELEMENTS, -2)):
+        tree = call("sequence", *map(literal, ends))
+        assert find_code(plan("Project", projectList=[[tree]])) == "BODY_TOO_LARGE"
+
+
 def test_what_with_defines_counts_wherever_it_is_read() -> None:
     def define(parts: int, reads: int) -> TreeNode:
         inner = plan("Filter", *(plan("OneRowRelation") for _ in range(parts - 1)))

@@ -34,7 +34,7 @@ def read(registry: Connection, name: str) -> ReadableSource:
     return found
 
 
-COLUMNS = "(id INT KEY, `Odd` place NOT NULL, at TIMESTAMP NOT NULL, n INT NOT NULL, v INT)"
+COLUMNS = "(id INT NOT NULL KEY, `Odd` place NOT NULL, at TIMESTAMP NOT NULL, n INT NOT NULL, v INT)"
 
 
 @pytest.mark.parametrize("kind", ["STREAM", "TABLE"])
@@ -43,7 +43,7 @@ def test_a_source_is_read_as_its_row_says(registry: Connection, kind: str, forma
     metastore, columns = Metastore(registry.registry), COLUMNS
     metastore.run("CREATE TYPE place AS STRUCT<x: INT, y: STRING>")
     if kind == "TABLE":
-        columns = columns.replace("INT KEY", "INT NOT NULL PRIMARY KEY")
+        columns = columns.replace("KEY", "PRIMARY KEY")
     options = (
         "WATERMARK = 'at DELAY OF INTERVAL 10 seconds', DEDUPLICATE = ' v , `odd`'"
         if kind == "STREAM"
@@ -210,4 +210,6 @@ def test_a_window_is_told_in_its_own_units() -> None:
     plain = "(precisetimestampconversion(s.ts) % 60000000L) + 60000000L) + 0L)"
     assert _describe_window(plain) == "1 minute of s.ts"
     assert _describe_window(plain.replace("+ 60000000L", "+ 300000000L")) == "5 minutes of s.ts each 1 minute"
+    several = plain.replace("+ 60000000L)", "+ 60000000L) + 300000000L)")
+    assert _describe_window(several) == "5 minutes of s.ts each 1 minute"
     assert _describe_window("session_window(ts)") == "session_window(ts)"
