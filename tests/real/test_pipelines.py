@@ -30,6 +30,7 @@ from treaty.core.refusals import NotFound, Reason
 from treaty.core.registry import CALL, A, CallOptions, Reply
 from treaty.formats.avro.fingerprint import crc64
 from treaty.plan.avro.flat import parse_avro
+from treaty.plan.rows import BadRowFilter
 from treaty.spark import (
     BatchEvent,
     BatchReport,
@@ -38,6 +39,7 @@ from treaty.spark import (
     Pipeline,
     StreamTrigger,
     preview,
+    remaining_bad_rows,
     replay,
     status,
 )
@@ -347,8 +349,17 @@ def test_other_framings_have_late_versions_and_replays_too(lines: Lines, registr
         "": {(-1, "TOO_SHORT"): 1, (-1, "UNKNOWN_ID"): 1, (1, ""): 3, (1, "MALFORMED"): 1, (2, ""): 2}
     }
     put(registry, early, "orders-value")
-    done = replay(pipeline, registry, lines.spark)
-    assert (done.rows, done.passed, done.reasons) == (3, 1, (("MALFORMED", 1), ("TOO_SHORT", 1)))
+    done = replay(pipeline, registry, lines.spark, BadRowFilter(("UNKNOWN_ID", "MALFORMED")))
+    assert (done.rows, done.passed, done.reasons) == (2, 1, (("MALFORMED", 1),))
+    left = {
+        row_filter: [row["offset"] for row in remaining_bad_rows(lines.spark, pipeline.bad_table, row_filter).collect()]
+        for row_filter in (
+            BadRowFilter(("UNKNOWN_ID",)),
+            BadRowFilter(("TOO_SHORT", "MALFORMED"), 1),
+            BadRowFilter(("TOO_SHORT",)),
+        )
+    }
+    assert [*left.values()] == [[], [6], [7]]
     assert tables.read(lines.spark, pipeline.good_table).filter("more = 8 AND offset = 5").count() == 1
 
 

@@ -56,8 +56,9 @@ def result_table(bad: LakeTable) -> LakeTable:
 
 def remaining_bad_rows(spark: SparkSession, bad: LakeTable, row_filter: BadRowFilter = EVERY) -> DataFrame:
     """The bad rows that no replay took over, each with the last reason that is known; `row_filter` means some of them, by their last reason or
-    their first.
+    their first. Raises ValueError for one by time, which such a table does not have.
     """
+    _refuse_time(row_filter)
     rows = tables.read(spark, bad)
     if row_filter.schema_id is not None:
         rows = rows.filter(F.col("schema_id") == row_filter.schema_id)
@@ -86,10 +87,18 @@ def replay(
 
     A replay that was cut short is completed first, with the rows that it had meant. With `dry_run` nothing is written, and the number is 0.
     Raises `NeverRanError`, what `make_plan` raises, `EvolutionError` where the table can't take the rows, and `ReplayRunsError` where
-    another process replays them now.
+    another process replays them now, and ValueError for a filter by time.
     """
+    _refuse_time(row_filter)
     with open_registry(registry) as client, _lock(pipeline, dry_run=dry_run):
         return _replay_with(pipeline, client, spark, row_filter, dry_run=dry_run)
+
+
+def _refuse_time(row_filter: BadRowFilter) -> None:
+    if row_filter.since is not None:
+        raise ValueError(
+            "a pipeline's table of bad rows does not say when a row was found: leave out since, and name reasons or a schema id"
+        )
 
 
 @contextmanager
