@@ -372,3 +372,18 @@ def test_an_entry_that_has_the_key_of_its_row_tells_it(index: AnyIndex) -> None:
     assert index.key_of is not None
     assert index.key_of(entry) == key
     assert type(index.key_of(entry)) is index.key
+
+
+@pytest.mark.parametrize("index", INDEXES.values(), ids=lambda index: index.name)
+def test_a_part_of_an_entry_that_is_said_to_be_of_the_key_is_that_part_of_it(index: AnyIndex) -> None:
+    """By these parts it is known whether a row that can't be read may claim an entry."""
+    claims = [
+        (key, entry)
+        for key, value in itertools.product(KEYS[index.table], VALUES[index.table])
+        for entry in index.entries(index.key(*key), value)
+    ]
+    assert claims
+    for key, entry in claims:
+        assert [key[at] for at in index.key_parts if at is not None] == [
+            part for at, part in zip(index.key_parts, entry, strict=True) if at is not None
+        ]

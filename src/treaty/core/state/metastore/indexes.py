@@ -141,5 +141,5 @@ ASSIGNMENT_BY_RUNNER = Index("assignment.runner", AssignmentKey, _assignment_by_
 """By (name of the runner)."""
 PLANNING_BY_DEADLINE = Index("planning.deadline", PlanningKey, _planning_by_deadline, (None, None, 0), ordered=True)
 """Entries (an empty text, deadline in ms, key)."""
-TOPIC_BY_DUE = Index("topic.due", TopicKey, _topic_by_due, (None, None, 0, 0), ordered=True)
+TOPIC_BY_DUE = Index("topic.due", TopicKey, _topic_by_due, (None, None, 0, 1), ordered=True)
 """Entries (an empty text, time in ms, cluster, topic) of topics that are to go."""
