@@ -15,7 +15,7 @@ from treaty.core.refusals import Unavailable
 from treaty.core.schema_engine import EntriesFound, FindEntries
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.web.index.places import VersionPlaces
-from treaty.web.index.plans import ROWS_SCANNED, SearchPlan, as_list, make_plan
+from treaty.web.index.plans import ROWS_SCANNED, SearchPlan, as_list, fits_pattern, make_plan
 from treaty.web.index.readable_subjects import ReadableCache, ReadableSubjects
 from treaty.web.index.storage import SUBJECTS, TOP, as_token, schema_of, subject_of
 from treaty.web.index.update import stamp_of, subjects_stamp
@@ -112,11 +112,17 @@ def _source_rows(connection: sqlite3.Connection, plan: SearchPlan, access: Acces
     if not plan.for_sources:
         return
     for at, (name, kind, columns) in enumerate(connection.execute("SELECT name, kind, columns FROM source")):
-        text = f"{as_token(name)} {columns}"
-        fits = kind in plan.kinds and all(word in text for word in plan.words)
+        names = columns.split()
+        fits = kind in plan.kinds and all(_has_any(names, pattern) for pattern in plan.columns)
+        fits = fits and all(_has_any((as_token(name), *names), word) for word in plan.words)
         if fits and (access is None or access.may_source("read", key_of_name(name))):
-            fields = tuple(column for column in columns.split() if any(word in column for word in plan.words))
+            patterns = (*plan.columns, *plan.words)
+            fields = tuple(column for column in names if any(fits_pattern(column, pattern) for pattern in patterns))
             yield IndexRow(SOURCES_FROM - at, kind, "", name, fields=fields)
+
+
+def _has_any(names: Sequence[str], pattern: str) -> bool:
+    return any(fits_pattern(name, pattern) for name in names)
 
 
 def _collect(

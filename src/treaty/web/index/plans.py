@@ -99,7 +99,9 @@ class SearchPlan:
     state: str = "live"
     kinds: frozenset[str] = frozenset({"subject", "source", "query"})
     words: list[str] = field(default_factory=list)
-    """What names or columns of sources have to have; sources have nothing else."""
+    """Patterns of the name or of a column of a source; sources have nothing else."""
+    columns: list[str] = field(default_factory=list)
+    """Patterns of columns of a source."""
     for_sources: bool = True
     fields: list[str] = field(default_factory=list)
     """Names of fields that were asked for; a hit shows those that its schema has."""
@@ -178,7 +180,7 @@ def _add_fields(
         plan.match.append(any_of(kinds))
         plan.fields += parts
         plan.is_partial |= is_partial
-        plan.words.append(as_token(value.strip("*")))
+        plan.columns.append(_as_pattern(value))
     if types and not fields:
         plan.match += [any_of([f"|{kind}"]) for kind in types]
     plan.for_sources = not types
@@ -210,6 +212,8 @@ def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm
             plan.for_sources = False
         case "state":
             plan.for_sources = plan.for_sources and plan.state == "live"
+            if value.lower() != plan.state:  # two states hold of nothing
+                plan.kinds = frozenset()
         case "kind":
             plan.kinds &= {value.lower()}
         case "":
@@ -219,7 +223,7 @@ def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm
             schemas = _read_few(connection.execute(MATCHING, (match, FEW_SCHEMAS + 1)), FEW_SCHEMAS)
             names = _find_subjects(connection, value).within(plan.readable)
             plan.word_conditions.append(WordCondition(names, match, schemas))
-            plan.words.append(as_token(value))
+            plan.words.append(_as_pattern(f"*{value}*"))
             plan.fields += parts
             plan.is_partial |= is_partial
 
@@ -254,7 +258,7 @@ def find_parts(
 
     Names that only schemas have which the caller may not read are left out, and so are those of no version.
     """
-    token = "*".join(map(as_token, pattern.split("*")))
+    token = _as_pattern(pattern)
     if plan.readable is not None:
         return _find_parts_of(connection, plan, plan.readable, token)
     plain = token.replace("*", "")
@@ -296,6 +300,16 @@ def _find_parts_of(
         if len(parts) > PARTS:
             return sorted(parts)[:PARTS], True
     return sorted(parts), False
+
+
+def _as_pattern(text: str) -> str:
+    """Return a pattern with ``*`` as one of tokens."""
+    return "*".join(map(as_token, text.split("*")))
+
+
+def fits_pattern(name: str, pattern: str) -> bool:
+    """Return whether a token is one that a pattern of tokens fits."""
+    return _has_pieces(name, pattern.split("*")) if "*" in pattern else name == pattern
 
 
 def _has_pieces(name: str, pieces: Sequence[str]) -> bool:
