@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Container, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -21,6 +22,7 @@ from treaty.core.names import Subject
 from treaty.core.schema import Draft, Metadata
 from treaty.core.schema_engine import EntriesFound, FindEntries
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead
+from treaty.web.index.contents import TAGS
 from treaty.web.index.lookup import FIELDS_SHOWN, IndexFile
 
 
@@ -48,7 +50,7 @@ class Entry:
 
 SUBJECTS = (
     Entry("orders-value", format="AVRO", owner="sales", fields={"id": "int", "note": "string", "total": "long"}, tags=frozenset({"PII"}), doc="Parcel"),
-    Entry("orders-key", format="JSON", fields={"id": "integer", "home": "object", "home.zip": "string"}, doc="address"),
+    Entry("orders-key", format="JSON", tags=frozenset({"PII", "Id"}), fields={"id": "integer", "home": "object", "home.zip": "string"}, doc="address"),
     Entry("users", ".team", format="AVRO", origin="avro-1124", fields={"mail": "string", "id": "string"}, tags=frozenset({"Public"}), doc="parcel"),
     Entry("open", ".team", format="JSON", origin="pravega", owner="Sales", fields={f"note{at}": "string" for at in range(FIELDS_SHOWN + 1)}),
     Entry("five", format="JSON", fields={f"note{at}": "string" for at in range(FIELDS_SHOWN)}),
@@ -60,7 +62,9 @@ SOURCES = (
 )
 SENSITIVE = replace(SUBJECTS[0], name="sealed", owner="")
 """Its owner is sensitive, and sales too: no search knows it."""
-ENTRIES = (*SUBJECTS, SENSITIVE, *SOURCES)
+COPY = replace(SUBJECTS[0], name="orders-copy")
+"""It has the schema of another subject."""
+ENTRIES = (*SUBJECTS, SENSITIVE, COPY, *SOURCES)
 TERMS = (
     "field:id", "field:note", "field:*note*", "field:home.zip", "field:ZIP", "type:string", "type:INT", "type:long", "tag:pii", "tag:Public",
     "owner:sales", "doc:parcel", "subject:orders", "subject:O", "format:avro", "format:JSON", "context:.", "context:.team", "origin:Confluent", "origin:pravega",
@@ -72,11 +76,12 @@ MINE = Access((AccessRule(("user:a",), with_included(("read",)), ("o*",), (".", 
 def as_draft(entry: Entry) -> Draft:
     sensitive = ("owner",) if entry is SENSITIVE else ()
     owner = "sales" if entry is SENSITIVE else entry.owner
-    metadata = Metadata((("a", tuple(entry.tags)),), (("owner", owner),) if owner else (), sensitive)
+    outside = () if entry.format == "JSON" else (("a", tuple(entry.tags)),)
+    metadata = Metadata(outside, (("owner", owner),) if owner else (), sensitive)
     if entry.format == "AVRO":
         fields = [{"name": name, "type": kind} for name, kind in entry.fields.items()]
         return Draft(json.dumps({"type": "record", "name": "R", "doc": entry.doc, "fields": fields}), metadata=metadata)
-    schema: dict[str, Any] = {"type": "object", "description": entry.doc, "properties": {}}
+    schema: dict[str, Any] = {"type": "object", "description": entry.doc, TAGS: [*entry.tags], "properties": {}}
     for path, kind in entry.fields.items():
         head, _, last = path.rpartition(".")
         outer = schema["properties"][head].setdefault("properties", {}) if head else schema["properties"]
@@ -87,7 +92,7 @@ def as_draft(entry: Entry) -> Draft:
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     it, path = new_bench(), tmp_path_factory.mktemp("search") / "index"
-    for entry in (*SUBJECTS, SENSITIVE):
+    for entry in (*SUBJECTS, SENSITIVE, COPY):
         subject = Subject(entry.context, entry.name)
         it.do(Register(subject, as_draft(entry), create_with=SubjectCreation(origin=entry.origin)))
         if entry.state == "deleted":
@@ -167,6 +172,18 @@ def as_hits(answer: EntriesFound) -> dict[tuple[str, str], tuple[str, ...]]:
     return {(hit.kind, hit.name): tuple(sorted(hit.fields)) for hit in answer.hits}
 
 
+def count_facets(hits: Container[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """How many of some hits have each value of each facet."""
+    facets = Counter[tuple[str, str]]()
+    for entry in ENTRIES:
+        if (entry.kind, str(Subject(entry.context, entry.name))) in hits:
+            facets["kind", entry.kind] += 1
+            if entry.kind == "subject":
+                facets.update([("format", entry.format), ("context", entry.context), ("origin", entry.origin)])
+                facets.update([("tag", tag) for tag in entry.tags] + [("owner", entry.owner)] * bool(entry.owner))
+    return dict(facets)
+
+
 PAIRS = [*map(" ".join, combinations(TERMS, 2))]
 
 
@@ -178,10 +195,6 @@ def test_a_search_finds_that_alone_of_which_all_its_terms_hold(index: Path, acce
             answer, fitting = file.find(FindEntries(parse_terms(text), access)), expected(text, access)
             assert as_hits(answer) == fitting, text
             assert (answer.count, answer.more) == (len(fitting), False), text
-            counted = {(facet.facet, facet.value): facet.count for facet in answer.facets}
-            kinds = [kind for kind, _ in fitting]
-            assert {value: count for (name, value), count in counted.items() if name == "kind"} == {
-                kind: kinds.count(kind) for kind in kinds
-            }, text
+            assert {(facet.facet, facet.value): facet.count for facet in answer.facets} == count_facets(fitting), text
             hits += len(fitting)
     assert hits > 100
