@@ -27,7 +27,11 @@ def test_what_is_wrong_in_the_url_of_a_topic_is_named(url: str, message: str) ->
 
 
 def test_what_is_right_comes_back_as_its_url() -> None:
-    for url in ("kafka://h:1/t.x_y-9?writers=any", "kafka://h:1/t?writers=owner&replication=3", f"kafka://h/{'a' * 249}"):
+    for url in (
+        "kafka://h:1/t.x_y-9?writers=any",
+        "kafka://h:1/t?writers=owner&replication=3",
+        f"kafka://h/{'a' * 249}",
+    ):
         found = parse_topic_url(url, ())
         written = found.url
         assert parse_topic_url(written, ()) == found

@@ -62,7 +62,7 @@ def test_names_of_fields_past_a_limit_are_said_to_be_there(
     index: Path, limit: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("treaty.web.index.plans.FEW_READABLE", few)
-    texts, cut, whole = ("field:*mail*", "field:*ma*", "field:m*", "mail", "ma"), 0, 0
+    texts, cut, whole = ("field:*mail*", "field:*ma*", "field:m*", "mail", "ma", "oo"), 0, 0
     with closing(IndexFile(index)) as file:
         questions = [FindEntries(parse_terms(text), rights) for text, rights in product(texts, (None, ALL, SOME))]
         expected = [{hit.name for hit in file.find(question).hits} for question in questions]
