@@ -47,6 +47,10 @@ def translate_errors(where: str, doing: str) -> Iterator[None]:
     """Raise `LogDamagedError` or `LogUnavailableError` for what goes wrong in the block."""
     try:
         yield
+    except CONNECTION_ERRORS as error:
+        what = str(error) or type(error).__name__
+        message = f"{where} does not answer ({what}, while {doing}): check that it runs and can be reached"
+        raise LogUnavailableError(message) from error
     except asyncpg.PostgresError as error:
         state = error.sqlstate or ""
         if state in _DAMAGE or state in {"42P01", "3F000"}:
@@ -55,10 +59,6 @@ def translate_errors(where: str, doing: str) -> Iterator[None]:
             raise LogDamagedError(message) from error
         remedy = next((text for code, text in _REMEDIES.items() if state.startswith(code)), "see the message")
         raise LogUnavailableError(f"{where} can't be used ({error}, while {doing}): {remedy}") from error
-    except CONNECTION_ERRORS as error:
-        what = str(error) or type(error).__name__
-        message = f"{where} does not answer ({what}, while {doing}): check that it runs and can be reached"
-        raise LogUnavailableError(message) from error
 
 
 def is_cut(error: BaseException | None) -> bool:
