@@ -117,3 +117,21 @@ def test_pages_lose_nothing_where_counting_ends(index: Path, counted: int, monke
                     assert page.count == min(counted, len(everything)), (text, limit)
                     assert page.more == (len(everything) > counted), (text, limit)
                     assert sum(facet.count for facet in page.facets if facet.facet == "kind") == page.count
+
+
+@pytest.mark.parametrize("scanned", [1, 2, 4])
+def test_pages_lose_nothing_where_a_search_passes_over_few_versions(
+    index: Path, scanned: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sources come last, on whatever page the versions end."""
+    for name, value in (
+        ("lookup.ROWS_SCANNED", scanned),
+        ("places.FIRST_ROWS", 1),
+        ("places.BLOCK", 1),
+        ("plans.FEW", 0),
+    ):
+        monkeypatch.setattr(f"treaty.web.index.{name}", value)
+    expected = [*(f"s{number}" for number in reversed(range(len(FIELDS)))), *SOURCES]
+    with closing(IndexFile(index)) as file:
+        for limit in (1, 2, 3, 20):
+            assert find_all(file, "state:live", None, limit)[0] == expected, limit
