@@ -67,7 +67,7 @@ USES: dict[str, tuple[str, Callable[[LayeredTables], object]]] = {
 def test_damage_is_marked_by_whoever_meets_it(use: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "SAMPLES", 1)
     column, ask = USES[use]
-    subjects = [Row("subject", (".", f"s{number}"), VALUES["subject"][0]) for number in range(3_000)]
+    subjects = [Row("subject", (".", f"s{number}"), VALUES["subject"][0]) for number in range(300)]
     built = build(map(encode_row, subjects))
     tables, sound = LayeredTables(small=0), LayeredTables(small=0)
     sound.stand_on(open_built(built), PLACE)
