@@ -21,6 +21,7 @@ from treaty.log.postgres.connection import (
     is_timeout,
     translate_errors,
 )
+from treaty.log.postgres.log import PostgresLog
 
 REMEDIES: dict[type[Exception], str] = {
     said.InvalidPasswordError: "check user and password",
@@ -135,3 +136,27 @@ def test_between_two_tries_both_connections_fail_at_once_with_what_the_last_try_
             await one.get()
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("given", "shown", "asked"),
+    [
+        ("postgresql://u:secret@h:5/db", "postgresql://h:5/db", "postgresql://u:secret@h:5/db"),
+        ("postgresql://u:secret@[::1]:5/db", "postgresql://[::1]:5/db", "postgresql://u:secret@[::1]:5/db"),
+        ("postgresql://[fe80::1]/db", "postgresql://[fe80::1]/db", "postgresql://[fe80::1]/db"),
+        ("postgresql://h/db?schema=treaty&durable=yes", "postgresql://h/db", "postgresql://h/db"),
+        ("postgresql://h/db?schema=a%20b", "postgresql://h/db?schema=a%20b", "postgresql://h/db"),
+        (
+            "postgresql://h/db?sslmode=require&schema=x&durable=no",
+            "postgresql://h/db?schema=x&durable=no",
+            "postgresql://h/db?sslmode=require",
+        ),
+    ],
+)
+def test_a_url_is_shown_without_secrets_and_the_server_is_asked_without_our_words(
+    given: str, shown: str, asked: str
+) -> None:
+    log = PostgresLog(given)
+    assert log.url == shown
+    assert PostgresLog(shown).url == shown
+    assert {log._write_connection._dsn, log._read_connection._dsn} == {asked}

@@ -75,7 +75,8 @@ class PostgresLog:
         self._schema = query.pop("schema", DEFAULT_SCHEMA)
         durable = query.pop("durable", "yes") != "no"
         dsn = urlunsplit(parts._replace(query=urlencode(query)))
-        host = f"{parts.hostname or 'localhost'}{f':{parts.port}' if parts.port else ''}"
+        name = parts.hostname or "localhost"
+        host = f"{f'[{name}]' if ':' in name else name}{f':{parts.port}' if parts.port else ''}"
         words = [] if self._schema == DEFAULT_SCHEMA else [f"schema={quote(self._schema)}"]
         words += [] if durable else [NOT_DURABLE]
         self.url = f"{parts.scheme}://{host}{parts.path}{'?' if words else ''}{'&'.join(words)}"
