@@ -13,14 +13,16 @@ from treaty.client.transfer import registry_reader
 from treaty.client.transfer.dry_run import find_latest_numbers
 from treaty.client.transfer.dump import line_of
 from treaty.client.transfer.image_writer import write
-from treaty.client.transfer.plan import make_plan
+from treaty.client.transfer.plan import NO_CONTEXTS, NO_HIGHEST, NO_POLICIES, UNGIVEN, make_plan
 from treaty.client.transfer.registry_image import RegistryImage, build_image
+from treaty.core.limits import ID_GAP
 from treaty.core.messages.api_keys import ApiKeyFound
 from treaty.core.messages.associations import AssociationSpec, ListAssociations, Resource, ResourceAssociation
 from treaty.core.messages.request import Request
 from treaty.core.messages.settings import Config, Scope
 from treaty.core.messages.versions import VersionFound
 from treaty.core.names import Subject, subject_of
+from treaty.core.policy import ALL, Level, VersionRange
 from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.schema import Metadata, Reference, Rule, RuleSet
 from treaty.wire.confluent.records import VersionRecord
@@ -110,6 +112,98 @@ def test_the_latest_number_is_that_of_a_live_version() -> None:
     versions = tuple(replace(SCHEMA, number=number, deleted=number > 2) for number in (1, 2, 3))
     asked = (Subject(".", "s"), Subject(".", "t"))
     assert find_latest_numbers(RegistryImage(versions), asked) == dict(zip(asked, (2, -1), strict=True))
+
+
+IN_X = replace(SCHEMA, subject=":.x:s")
+
+
+def with_ids(*ids: int) -> RegistryImage:
+    return RegistryImage(tuple(replace(IN_X, number=at, schema_id=id_) for at, id_ in enumerate(ids, 1)), native=True)
+
+
+@pytest.mark.parametrize(
+    ("ids", "highest", "raised_to"),
+    [
+        ((7 + ID_GAP,), 7, None),
+        ((8 + ID_GAP,), 7, 8 + ID_GAP),
+        ((1 + ID_GAP, 1 + 2 * ID_GAP), 1, 1 + 2 * ID_GAP),
+        ((1 + ID_GAP, 2 + 2 * ID_GAP), 1, None),
+        ((2 + ID_GAP, 3 + 2 * ID_GAP), 1, 2 + ID_GAP),
+    ],
+    ids=["the last", "above", "two", "one by mistake", "one above and one by mistake"],
+)
+def test_ids_are_raised_where_the_target_would_refuse_them(ids: tuple[int, ...], highest: int, raised_to: int) -> None:
+    """Each id may lie as far as ID_GAP above the one before it."""
+    made = make_plan(with_ids(*ids), replace(RegistryImage(native=True), highest=((".x", highest),))).made
+    assert dict(made).get(".x") == raised_to
+
+
+@pytest.mark.parametrize(("needed", "is_raised"), [(4, False), (5, False), (6, True)])
+def test_a_context_counts_on_from_the_highest_id_that_it_ever_gave(needed: int, *, is_raised: bool) -> None:
+    """That of a version, or of one that is gone."""
+    for target in (with_ids(5), RegistryImage(highest=((".x", 5),), native=True)):
+        source = RegistryImage(contexts=(".x",), highest=((".x", needed),))
+        made = make_plan(source, replace(target, contexts=(".x",))).made
+        assert made == ((".x", needed),) * is_raised
+
+
+def test_what_refers_to_a_conflict_is_none_of_the_import_however_far_away() -> None:
+    versions = [SCHEMA]
+    for before, name in zip("sabc", "abcd", strict=True):
+        versions.append(replace(SCHEMA, subject=name, schema_id=2, references=(Reference(before, before, 1),)))
+    target = RegistryImage((replace(SCHEMA, text='"long"'),))
+    for order in (versions, versions[::-1]):
+        plan = make_plan(RegistryImage(tuple(order)), target)
+        assert sorted(one.where[0] for one in plan.conflicts) == [*"abcds"]
+        assert plan.waves == ()
+
+
+def test_a_version_without_an_id_is_the_same_under_any_id() -> None:
+    plan = make_plan(RegistryImage((replace(SCHEMA, schema_id=UNGIVEN),)), RegistryImage((SCHEMA,), exact=True))
+    assert (plan.conflicts, plan.size) == ((), 0)
+
+
+@pytest.mark.parametrize(("at", "there"), [((1, 2), True), ((1, 5), True), ((1, 9), False), ((9, 1), False)])
+def test_a_range_is_compared_by_the_numbers_at_which_it_begins(at: tuple[int, int], *, there: bool) -> None:
+    """In a target that counts ordinals from further up; one that lacks such a version gets the config later."""
+
+    def config(ordinals: tuple[int, int]) -> tuple[tuple[Scope, Config], ...]:
+        level = Level(*(VersionRange("till", ordinal) for ordinal in ordinals))
+        return ((Scope(".", "s"), Config(exact_level=level)),)
+
+    versions = [replace(SCHEMA, number=ordinal, ordinal=ordinal, schema_id=ordinal) for ordinal in (1, 2, 5, 9)]
+    lower = tuple(replace(one, ordinal=at) for at, one in enumerate(versions[:3]))
+    ordinals = {1: 0, 2: 1, 5: 2, 9: 3}
+    target = RegistryImage(lower, config((ordinals[at[0]], ordinals[at[1]])), native=True)
+    plan = make_plan(RegistryImage(tuple(versions), config(at)), target)
+    assert (plan.configs == ()) == there
+
+
+def test_what_another_kind_of_registry_does_not_take_is_named_once() -> None:
+    level = Level(ALL, deny=True)
+    configs = ((Scope(".", "exact"), Config(exact_level=level)), (Scope(".", "word"), Config(level="FULL")))
+    source = RegistryImage((replace(SCHEMA, subject=":.y:s"),), configs, contexts=(".x", ".y"), highest=((".", 9),))
+    plan = make_plan(source, RegistryImage())
+    assert plan.left_out == (NO_CONTEXTS.format(".x"),)
+    assert plan.notes == (NO_POLICIES.format("exact"), NO_HIGHEST)
+
+
+INVISIBLE = "s\N{ZERO WIDTH SPACE}"
+
+
+@pytest.mark.parametrize(
+    "modes", [((Scope("*"), "READONLY"),), ((Scope("."), "IMPORT"),), ()], ids=["all", "left", "none"]
+)
+@pytest.mark.parametrize("scope", [Scope("*"), Scope("."), Scope(".", "s"), Scope(".", INVISIBLE)])
+def test_modes_give_way_to_settings_and_one_that_an_import_left_behind_is_given_up(
+    scope: Scope, modes: tuple[tuple[Scope, str], ...]
+) -> None:
+    """Where there is no mode at all nothing gives way, but to a name that is taken by imports alone."""
+    plan = make_plan(RegistryImage(configs=((scope, Config(level="FULL")),)), RegistryImage(modes=modes))
+    lifted = dict(plan.lifted)
+    assert (Scope(".") in lifted) == (scope.context == "." and (bool(modes) or scope.name == INVISIBLE))
+    assert lifted.get(Scope(".")) is None
+    assert lifted.get(Scope("*")) == ("READONLY" if scope.context == "*" and dict(modes).get(scope) else None)
 
 
 class Paged:
