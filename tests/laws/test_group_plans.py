@@ -6,8 +6,9 @@ from uuid import UUID
 
 import pytest
 
+from treaty.client.transfer.api_keys import NO_KEYS
 from treaty.client.transfer.group_plan import GroupPlan
-from treaty.client.transfer.plan import NO_KEYS, ImportPlan, make_plan
+from treaty.client.transfer.plan import ImportPlan, make_plan
 from treaty.client.transfer.registry_image import RegistryImage, VersionFacts
 from treaty.core.messages.api_keys import ApiKeyFound
 from treaty.core.messages.associations import Resource, ResourceAssociation

@@ -168,7 +168,7 @@ def test_a_range_is_compared_by_the_numbers_at_which_it_begins(at: tuple[int, in
     """In a target that counts ordinals from further up; one that lacks such a version gets the config later."""
 
     def config(ordinals: tuple[int, int]) -> tuple[tuple[Scope, Config], ...]:
-        level = Level(*(VersionRange("till", ordinal) for ordinal in ordinals))
+        level = Level(VersionRange("till", ordinals[0]), VersionRange("till", ordinals[1]))
         return ((Scope(".", "s"), Config(exact_level=level)),)
 
     versions = [replace(SCHEMA, number=ordinal, ordinal=ordinal, schema_id=ordinal) for ordinal in (1, 2, 5, 9)]

@@ -37,6 +37,10 @@ CHANGES: Mapping[str, RegistryImage] = {
         for value in [getattr(EVERY_FACT, one.name)]
     },
     "every fact": replace(IMAGE, facts={**FACTS, (SUBJECT, 1): EVERY_FACT}),
+    "a former text": replace(
+        IMAGE,
+        hidden=(*IMAGE.hidden, replace(IMAGE.hidden[0], version=replace(IMAGE.hidden[0].version, number=1, ordinal=4))),
+    ),
     "who forced it": replace(
         IMAGE, versions=(replace(IMAGE.versions[0], forced=ForcedRegistration("bob", "moved")), *IMAGE.versions[1:])
     ),
@@ -164,6 +168,13 @@ def test_problems_past_the_limit_are_counted(more: int) -> None:
     image = read_lines(lines)
     assert (len(image.problems), image.more_problems) == (TRANSFER_PROBLEMS + min(more, 0), max(more, 0))
     assert [one.where for one in image.problems[:2]] == ["line 1", "line 2"]
+
+
+def test_a_line_that_is_nested_too_deep_is_a_problem_of_its_own() -> None:
+    deep = b'{"key":' + b"[" * 100_000
+    image = read_lines([deep, *write_lines(IMAGE)])
+    assert [one.where for one in image.problems] == ["line 1"]
+    assert image.groups == IMAGE.groups
 
 
 @pytest.mark.parametrize("more", [0, 1])

@@ -204,4 +204,4 @@ def _delete(version: VersionFound) -> Request[object]:
 
 
 def _name_scope(scope: Scope) -> str:
-    return str(Subject(scope.context, scope.name or ""))
+    return scope.context if scope.name is None else str(Subject(scope.context, scope.name))
