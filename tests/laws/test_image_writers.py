@@ -1,7 +1,7 @@
 """What an import sends: every member of a version reaches the target, and modes come back, also where something fails."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import pytest
@@ -10,17 +10,30 @@ from tests.laws.test_registry_readers import Foreign
 from tests.laws.test_transfer_sameness import EXTRAS, TEXT
 from treaty.assemble import connect
 from treaty.client.connection import Connection
+from treaty.client.transfer import registry_image
+from treaty.client.transfer.group_plan import GroupPlan
+from treaty.client.transfer.group_requests import begin_groups, finish_groups, import_of
 from treaty.client.transfer.image_writer import write
 from treaty.client.transfer.registry_image import RegistryImage
 from treaty.client.transfer.registry_reader import read
 from treaty.core.messages.associations import Associate, Resource, ResourceAssociation
+from treaty.core.messages.encodings import AddCodec, CodecType
+from treaty.core.messages.groups import ChangeSubject, GroupSettings
 from treaty.core.messages.request import Request
-from treaty.core.messages.settings import Config, ListSettings, Scope, SetMode
-from treaty.core.messages.transfers import ExportSubjects
+from treaty.core.messages.settings import Config, ListSettings, Scope, SetConfig, SetMode
+from treaty.core.messages.transfers import (
+    ExportedSubject,
+    ExportedVersion,
+    ExportSubjects,
+    HighestNumbers,
+    ImportEncoding,
+)
 from treaty.core.messages.versions import VersionFound
-from treaty.core.policy import ForcedRegistration
+from treaty.core.names import Subject
+from treaty.core.policy import ALL, LATEST, ForcedRegistration, Level, VersionRange, word_of
 from treaty.core.refusals import Forbidden
 from treaty.core.registry import CALL, CallOptions, Reply
+from treaty.core.state.values import PolicyValue
 
 BASE = VersionFound("base", 1, 0, 3, "", "PROTOBUF", 'syntax = "proto3";\n\nmessage Base {\n}\n')
 WHOLE = VersionFound(
@@ -145,3 +158,108 @@ def test_modes_that_gave_way_are_given_back_and_one_that_is_not_is_said(*, fails
         if not fails:
             assert dict(read(registry).modes) == own
         assert dict(read(registry).configs) == dict(configs)
+
+
+EXPORTED = ExportedVersion(
+    replace(WHOLE, ordinal=3, type_name="T", type_version=2, data=b"d"),
+    "soft",
+    PolicyValue(ALL),
+    (("own", "n"),),
+    ((0, "gzip"),),
+    5,
+    6,
+    8,
+)
+GROUP = ExportedSubject(
+    ":.x:g", GroupSettings("pravega"), HighestNumbers(4, 3), (CodecType("gzip", ()),), True, "refuse", True
+)
+
+
+def values_of(request: object) -> dict[str, Any]:
+    assert is_dataclass(request)
+    return {one.name: getattr(request, one.name) for one in fields(request)}
+
+
+def test_a_request_for_a_version_has_all_that_is_kept_of_it() -> None:
+    """But what supersedes it, which has to be there first."""
+    version = EXPORTED.version
+    expected = {name: getattr(version, name) for name in ("ordinal", "number", "schema_id", "type_version", "forced")}
+    expected |= {name: getattr(version, name) for name in ("properties", "time")}
+    expected |= {name: getattr(EXPORTED, name) for name in ("state", "policy", "names", "revision", "revision_of")}
+    request = values_of(import_of(EXPORTED))
+    draft = values_of(request.pop("draft"))
+    assert request == {**expected, "subject": Subject(".", "s"), "superseded_by": -1}
+    assert draft == {name: getattr(version, name) for name in draft}
+    kept = [value for name, value in (request | draft).items() if name != "superseded_by"]
+    assert all(value not in (None, "", (), -1, 0) for value in kept), "the version has something of everything"
+
+
+def test_a_subject_is_made_before_its_versions_and_its_numbers_are_used_up_after_them() -> None:
+    """Each step needs the ones before: an encoding its version and codec, a former text the version that it is of."""
+    former, hidden = EXPORTED, replace(EXPORTED, revision_of=-1)
+    encoding = ImportEncoding(Subject(".x", "g"), 1, 2, "gzip")
+    plan = GroupPlan(
+        made=(GROUP,),
+        raised=(GROUP,),
+        properties=((Subject(".x", "g"), ()),),
+        codecs=((Subject(".x", "g"), GROUP.codecs[0]),),
+        hidden=(former, hidden),
+        encodings=(encoding,),
+        label_policies=((Subject(".x", "g"), "refuse"),),
+        superseded=(EXPORTED,),
+    )
+    made, properties, labels = (request for _, request in begin_groups(plan))
+    whole = {name: getattr(GROUP, name) for name in ("settings", "highest", "private", "label_policy", "removed")}
+    assert values_of(made) == {**whole, "subject": Subject(".x", "g"), "highest": HighestNumbers()}
+    assert properties == ChangeSubject(Subject(".x", "g"), properties=()), "none is a change too"
+    assert labels == ChangeSubject(Subject(".x", "g"), label_policy="refuse")
+    steps = [[request for _, request in step] for step in finish_groups(plan)]
+    assert steps[:3] == [[import_of(hidden)], [import_of(former)], [replace(import_of(EXPORTED), superseded_by=8)]]
+    assert steps[3:5] == [[AddCodec(Subject(".x", "g"), GROUP.codecs[0])], [encoding]]
+    assert [values_of(one) for one in steps[5]] == [{**whole, "subject": Subject(".x", "g")}]
+
+
+@pytest.mark.parametrize("missing", [(), (ListSettings,)], ids=["native", "foreign"])
+def test_a_config_takes_the_place_of_another_one_and_leaves_nothing_of_it(missing: tuple[type, ...]) -> None:
+    """Also of one that is shown as the same word."""
+    scope = Scope(".", "s")
+    before = Config(exact_level=Level(ALL, LATEST), normalize=True, alias="other", group="part")
+    for after in (Config(level="FULL"), Config(level="FULL", group="own"), Config(normalize=False)):
+        with connect("memory:") as registry:
+            registry.register("s", '"int"')
+            registry.ask(SetConfig(scope, before if not missing else replace(before, exact_level=None)))
+            assert write(RegistryImage(configs=((scope, after),)), Recorded(registry, missing, never)).problems == ()
+            (found,) = (config for at, config in read(registry).configs if at == scope)
+            assert (found.level, found.normalize, found.alias, found.group) == (
+                after.level,
+                after.normalize,
+                None,
+                after.group,
+            )
+            assert found.exact_level is None
+
+
+def test_a_dry_run_counts_the_problems_that_it_does_not_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry_image, "TRANSFER_PROBLEMS", 2)
+    versions = tuple(VersionFound(f"s{at}", 1, 0, at, "", "AVRO", '"int"') for at in range(1, 6))
+    with connect("memory:") as registry:
+        write(RegistryImage(versions), registry)
+        others = RegistryImage(tuple(replace(one, text='"long"') for one in versions))
+        for dry_run in (True, False):
+            report = write(others, registry, dry_run=dry_run)
+            assert (len(report.problems), report.more_problems, report.written) == (2, 3, 0)
+
+
+def test_a_range_that_begins_at_a_version_of_a_subject_without_any_is_a_problem() -> None:
+    """And one whose first version is softly deleted begins there."""
+    level = Level(VersionRange("till", 1))
+    config = Config(level=word_of(level), exact_level=level)
+    versions = tuple(
+        VersionFound("s", at, at - 1, at, "", "AVRO", f'"{kind}"') for at, kind in ((1, "int"), (2, "long"))
+    )
+    configs = tuple((Scope(".", name), config) for name in ("s", "none"))
+    with connect("memory:") as registry:
+        source = RegistryImage((versions[0], replace(versions[1], deleted=True)), configs)
+        report = write(source, registry)
+        assert [one.where for one in report.problems] == ["config of none"]
+        assert dict(read(registry).configs) == {Scope(".", "s"): config}
