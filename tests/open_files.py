@@ -2,6 +2,7 @@
 
 import gc
 import time
+from contextlib import suppress
 from pathlib import Path
 
 SECONDS = 10.0
@@ -11,6 +12,15 @@ SECONDS = 10.0
 def count_held() -> dict[str, int]:
     """Threads and open files of this process, those of libraries included (Linux)."""
     return {one: len(list(Path(f"/proc/self/{one}").iterdir())) for one in ("task", "fd")}
+
+
+def list_open_below(folder: Path) -> list[str]:
+    """The files below a folder that this process has open (Linux)."""
+    links = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            links.append(str(descriptor.readlink()))
+    return [link for link in links if link.startswith(str(folder))]
 
 
 def count_steady() -> dict[str, int]:

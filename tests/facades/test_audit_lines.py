@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.open_files import list_open_below
 from treaty.api import audit_log
 from treaty.api.audit_log import AuditFile
 
@@ -45,6 +46,40 @@ def test_a_file_that_is_rotated_is_opened_anew(tmp_path: Path) -> None:
     eventually(lambda: lines.written == 2)
     lines.close()
     assert ((tmp_path / "old").read_text(), path.read_text()) == ("1\n", "2\n")
+
+
+def take_away(path: Path, turn: int) -> None:
+    path.unlink()
+
+
+def rename(path: Path, turn: int) -> None:
+    path.rename(path.with_name(f"old-{turn}"))
+
+
+def replace_file(path: Path, turn: int) -> None:
+    new = path.with_name("new")
+    new.write_bytes(b"")
+    new.replace(path)
+
+
+@pytest.mark.parametrize("rotate", [take_away, rename, replace_file], ids=["removed", "renamed", "replaced"])
+def test_a_file_that_is_rotated_often_leaves_one_open_until_the_end(
+    tmp_path: Path, rotate: Callable[[Path, int], None]
+) -> None:
+    path = tmp_path / "audit"
+    lines = AuditFile(path)
+    lines.open()
+    counts = []
+    for turn in range(4):
+        lines.put(b"%d\n" % turn)
+        eventually(lambda expected=turn + 1: lines.written == expected)  # type: ignore[misc]
+        assert path.read_bytes() == b"%d\n" % turn
+        counts.append(len(list_open_below(tmp_path)))
+        rotate(path, turn)
+    lines.close()
+
+    assert counts == [1] * 4
+    assert list_open_below(tmp_path) == []
 
 
 def test_trouble_is_tried_again_and_nothing_is_lost_or_written_twice(

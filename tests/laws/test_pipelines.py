@@ -3,6 +3,7 @@
 import random
 import urllib.request
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,11 +32,13 @@ from treaty.spark import (
     PipelineError,
     PipelineMetrics,
     StreamTrigger,
+    TooManyBadRowsError,
 )
 from treaty.spark.keyed.options import KeyedTableOptions
 from treaty.spark.lake.comments import add_comments
+from treaty.spark.pipelines.batch import RouteRunner
 from treaty.spark.pipelines.batch_history import sum_topics
-from treaty.spark.pipelines.counts import add_counts, read_counts, sum_counts
+from treaty.spark.pipelines.counts import DELETE, NO_SCHEMA_ID, add_counts, read_counts, sum_counts
 from treaty.spark.pipelines.plan_store import FIRST, LATE, PlanStore
 from treaty.spark.pipelines.planner import RoutePlanner
 from treaty.spark.pipelines.reports.lag import count_behind, parse_offsets
@@ -152,6 +155,30 @@ def test_a_batch_that_may_be_written_begins_with_the_plan_that_it_had() -> None:
     assert [store.is_bound(batch, may_be_written=True) for batch in range(4)] == [True] * 4
     assert [store.is_bound(batch, may_be_written=False) for batch in range(4)] == [True, False, False, False]
     assert [store.is_bound(batch, "a", may_be_written=False) for batch in range(3)] == [False, True, False]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+@pytest.mark.parametrize("most", [None, 0, 1, 3])
+def test_a_stream_ends_where_more_rows_are_bad_than_either_limit_says(most: int | None, share: float) -> None:
+    """Of all rows, deletions among them, and of all reasons; a limit of none at all is a limit."""
+    pipeline = Pipeline("s", "good", "bad", "c", most_bad=most, worst_share=share)
+    route = TopicRoute(pipeline)
+    with connect("memory:") as registry:
+        store = PlanStore(None, LakeTable("plans"), "w", {}, set())  # type: ignore[arg-type]  # nothing is stored here
+        runner = RouteRunner(route, store, RoutePlanner(route, registry), lambda _: None)
+    for good, deletes, unknown, torn in product(range(4), (0, 2), range(3), range(3)):
+        counts = {
+            (1, ""): good,
+            (NO_SCHEMA_ID, DELETE): deletes,
+            (NO_SCHEMA_ID, "UNKNOWN_ID"): unknown,
+            (2, "TRAILING"): torn,
+        }
+        bad, rows = unknown + torn, good + deletes + unknown + torn
+        if (most is None or bad <= most) and (bad == 0 or bad / rows <= share):
+            runner.check_limits(7, counts)
+        else:
+            with pytest.raises(TooManyBadRowsError, match=f"batch 7 of s: {bad} of {rows} rows are bad"):
+                runner.check_limits(7, counts)
 
 
 def test_reports_come_back_from_their_stored_form() -> None:

@@ -1,14 +1,19 @@
 """Rights to sources as laws: what a rule with and without patterns of sources covers, and what each request needs."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from tests.laws.holder import allowed
+from tests.laws.toy import toy
 from treaty.core import sources
 from treaty.core.access.rights import PERMISSIONS, Access, AccessRule, Permission, with_included
+from treaty.core.messages.metastore import deleted_topics, plans, runners
 from treaty.core.messages.metastore import sources as metastore
+from treaty.core.messages.registration import Register
 from treaty.core.messages.request import Request
+from treaty.core.names import Subject
 
 OF_SOURCES: dict[Permission, list[Request[Any]]] = {
     "read": [metastore.DescribeSource("Orders"), metastore.ListDependents("ORDERS")],
@@ -43,22 +48,84 @@ def test_each_permission_on_a_source_allows_its_requests_and_no_others(given_: P
                 assert allowed(Access((rule,)), request) is (covered and wanted in has), (request, rule)
 
 
-def test_a_query_needs_what_it_reads_and_a_pin_its_subject() -> None:
-    plan = sources.QueryPlan("SELECT 1", (sources.SourceRead("paid", 1),))
-    part = sources.SourcePart("AVRO", pin=sources.SchemaPin(".", "s", 1, 0, 1))
-    request = metastore.CreateSource(
-        metastore.SourceDefinition("orders", "STREAM", "", (), value=part, place="t", query=plan, bad_rows=True)
-    )
+def rule(
+    may: Permission, names: Iterable[str] = (), *, subjects: Iterable[str] = (), topics: Iterable[str] = ()
+) -> AccessRule:
+    """One that allows this on these sources, subjects and topics, and on no others."""
+    return AccessRule(("user:a",), with_included([may]), tuple(subjects), (".",), tuple(topics), sources=tuple(names))
 
-    def rule(may: Permission, subjects: tuple[str, ...], named: tuple[str, ...], topics: tuple[str, ...]) -> AccessRule:
-        return AccessRule(("user:a",), with_included([may]), subjects, (".",), topics, sources=named)
 
-    needed = (
-        rule("register", (), ("orders",), ()),
-        rule("register", (), ("orders_bad",), ()),
-        rule("register", (), (), ("t",)),
-        rule("read", ("s",), (), ()),
-        rule("query", (), ("paid",), ()),
-    )
-    assert allowed(Access(needed), request)
-    assert not any(allowed(Access(needed[:place] + needed[place + 1 :]), request) for place in range(len(needed)))
+def part_of(subject: str) -> sources.SourcePart:
+    return sources.SourcePart("AVRO", pin=sources.SchemaPin(".", subject, 1, 0, 1))
+
+
+ON_ORDERS = rule("register", ["orders"])
+PLAN = sources.QueryPlan("SELECT 1", (sources.SourceRead("paid", 1), sources.SourceRead("sent", 1)))
+NEEDED: dict[str, tuple[Request[Any], list[AccessRule]]] = {
+    "a query with bad rows and a pin": (
+        metastore.CreateSource(
+            metastore.SourceDefinition(
+                "orders", "STREAM", "", (), value=part_of("s"), place="t", query=PLAN, bad_rows=True
+            )
+        ),
+        [
+            ON_ORDERS,
+            rule("register", ["orders_bad"]),
+            rule("register", topics=["t"]),
+            rule("read", subjects=["s"]),
+            rule("query", ["paid"]),
+            rule("query", ["sent"]),
+        ],
+    ),
+    "both parts with a pin": (
+        metastore.CreateSource(
+            metastore.SourceDefinition("orders", "TABLE", "", (), key=part_of("k"), value=part_of("v"))
+        ),
+        [ON_ORDERS, rule("read", subjects=["k"]), rule("read", subjects=["v"])],
+    ),
+    "another name": (metastore.ChangeSource("orders", rename="paid"), [ON_ORDERS, rule("register", ["paid"])]),
+    "names that are exchanged": (
+        metastore.ChangeSource("orders", swap="paid"),
+        [ON_ORDERS, rule("register", ["paid"])],
+    ),
+    "another pin of each part": (
+        metastore.ChangeSource("orders", key=part_of("k"), value=part_of("v")),
+        [ON_ORDERS, rule("read", subjects=["k"]), rule("read", subjects=["v"])],
+    ),
+    "another schema of each part": (
+        metastore.ChangeSource(
+            "orders",
+            key_schema=Register(Subject(".", "k"), toy("a")),
+            value_schema=Register(Subject(".", "v"), toy("a")),
+        ),
+        [ON_ORDERS, rule("register", subjects=["k"]), rule("register", subjects=["v"])],
+    ),
+    "a plan of a topic": (
+        plans.RequestPlan("orders", "CREATE STREAM orders AS SELECT 1", place="t"),
+        [ON_ORDERS, rule("register", topics=["t"])],
+    ),
+    "parts that a runner takes and gives back": (
+        runners.AssignQueries(
+            "r",
+            1,
+            take=(runners.QueryPart("orders", 1), runners.QueryPart("paid", 1)),
+            release=(runners.QueryPart("sent", 1),),
+        ),
+        [rule("plan", ["orders"]), rule("plan", ["paid"]), rule("plan", ["sent"])],
+    ),
+    "topics that are to go and that are gone": (
+        deleted_topics.LeaseTopics("main", "h", begin=("t", "u"), gone=("v",)),
+        [rule("plan", ["any"]), *(rule("delete", topics=[topic]) for topic in "tuv")],
+    ),
+}
+"""Requests that are about several things, and what somebody needs for them."""
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_a_request_about_several_things_needs_permission_on_each(name: str) -> None:
+    request, rules = NEEDED[name]
+
+    assert allowed(Access(tuple(rules)), request)
+    for place, each in enumerate(rules):
+        others = rules[:place] + rules[place + 1 :]
+        assert not allowed(Access(tuple(others)), request), f"without {each}"

@@ -3,6 +3,7 @@
 import asyncio
 import random
 import sqlite3
+import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests.behaviours.logs.backends import State, accepted, chain, played, put, row, told
 from tests.behaviours.served import node_on
+from tests.open_files import list_open_below
 from treaty.core.messages.registration import Register
 from treaty.core.names import Subject
 from treaty.core.refusals import Unavailable
@@ -297,25 +299,17 @@ async def test_who_stops_waiting_for_a_busy_file_is_free_at_once(
 
 @told
 async def test_giving_up_opening_leaves_nothing_open(tmp_path: Path) -> None:
+    others = {*threading.enumerate()}
     for number in range(6):
         opening = asyncio.create_task(SqliteLog.open(str(tmp_path / f"{number}.db")))
         await asyncio.sleep(0.001 * number)
         opening.cancel()
         with suppress(asyncio.CancelledError):
             await (await opening).close()
-    for _ in range(1_000):  # what was given up is closed by its own thread
-        if not _open_below(tmp_path):
-            break
-        await asyncio.sleep(0.01)
-    assert _open_below(tmp_path) == []
-
-
-def _open_below(folder: Path) -> list[str]:
-    found = []
-    for one in Path("/proc/self/fd").iterdir():
-        with suppress(FileNotFoundError):
-            found.append(str(one.readlink()))
-    return [one for one in found if one.startswith(str(folder))]
+    for thread in {*threading.enumerate()} - others:  # what was given up is opened and closed by its own thread
+        if thread.name.startswith("treaty-log"):
+            thread.join(10)
+    assert list_open_below(tmp_path) == []
 
 
 @told
