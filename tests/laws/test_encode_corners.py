@@ -192,6 +192,32 @@ def test_a_grown_document_needs_what_rows_have_and_says_its_draft(registry: Conn
 # ------------------------------------------------------------------------------------------------------------- heads and runs
 
 
+@pytest.mark.parametrize(
+    ("body", "number"),
+    [
+        ("", 1),
+        ("optional int32 a = 3;", 4),
+        ("optional int32 a = 1; reserved 7, 3 to 5;", 8),
+        ("optional int32 a = 1; extensions 100 to 199;", 200),
+        ("optional int32 a = 1; extensions 100 to max;", 2),
+        ("optional int32 a = 98; reserved 99; extensions 100 to 18999;", 20_000),
+        ("optional int32 a = 18998;", 18_999),
+        ("optional int32 a = 18999;", 20_000),
+        ("optional int32 a = 18999; extensions 20000 to 20004, 20005 to 30000;", 30_001),
+        ("optional int32 a = 536870910;", 536_870_911),
+        ("optional int32 a = 536870911;", None),
+        ("optional int32 a = 1; reserved 2 to max;", None),
+        ("optional int32 a = 3; extensions 4 to max;", None),
+    ],
+)
+def test_a_new_field_has_a_number_that_nobody_has_or_had(registry: Connection, body: str, number: int | None) -> None:
+    registry.ask(Register(subject_of("s"), Draft(f'syntax = "proto2"; message R {{ {body} }}', "PROTOBUF")))
+    options = EncodeOptions(derive=DeriveOptions("PROTOBUF"), register=True)
+    tried = check_columns(registry, "s", [Column("new", TEXT)], options)
+    assert tried.fine is (number is not None), tried.explain()
+    assert f"optional string new = {number};" in tried.text if number else "finds no number in R" in tried.problems[0]
+
+
 @pytest.mark.parametrize("register", [True, False])
 @pytest.mark.parametrize("is_there", [True, False])
 def test_a_dry_run_says_whether_a_schema_would_be_registered(

@@ -64,6 +64,30 @@ def versions(registry: Connection, subject: str) -> int:
         return 0
 
 
+PARTS = (
+    List(Scalar("int64"), nullable=False),
+    Struct((Column("n", Scalar("int64")),)),
+    Map(Scalar("string"), Scalar("int64")),
+)
+"""Columns whose values have parts."""
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_value_with_parts_stands_nowhere_where_a_schema_has_one_without(registry: Connection, format_: str) -> None:
+    """Neither is a row planned for such a schema, nor does the schema stay where a new version is derived."""
+    leaves: list[ColumnType] = [*map(Scalar, WORDS), Decimal(9, 2)]
+    columns = [Column(f"c{at}", kind) for at, kind in enumerate(leaves)]
+    subject = f"leaves-{format_}"
+    make_encode_plan(registry, subject, columns, derive(format_))
+    for at in range(len(columns)):
+        for kind in PARTS:
+            changed = [*columns[:at], Column(f"c{at}", kind), *columns[at + 1 :]]
+            problems = check_columns(registry, subject, changed).problems
+            assert len(problems) == 1, (columns[at], kind, problems)
+            assert f"/c{at} is {type_ddl(kind)}, which cannot be" in problems[0]
+            assert not check_columns(registry, subject, changed, derive(format_)).schema_id, (columns[at], kind)
+
+
 @pytest.mark.parametrize("format_", FORMATS)
 @settings(max_examples=8, deadline=None)
 @given(columns=structs(types))

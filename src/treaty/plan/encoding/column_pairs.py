@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from treaty.core.state.columns import Column, ColumnType, List, Map, Scalar, Struct
+from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.plan.ddl import quote_name, type_ddl
 from treaty.plan.encoding.casts import cast
 from treaty.plan.encoding.fit import LOSSY, ColumnConversion, ConversionPart, LossCheck
@@ -78,7 +78,8 @@ class _ColumnPairing:
         return replace(conversion, required=nullable) if conversion else None
 
     def _leaf(self, have: ColumnType, leaf: LeafTarget, path: str) -> ColumnConversion | None:
-        is_taken = have.name in leaf.takes if isinstance(have, Scalar) else "decimal" in leaf.takes
+        word = have.name if isinstance(have, Scalar) else "decimal" if isinstance(have, Decimal) else ""
+        is_taken = word in leaf.takes
         way = ("keep", ()) if is_taken else cast(have, leaf.type)
         if leaf.carrier in NANOS and have in NANOS.values():
             way = (leaf.carrier, (LossCheck("fits"),)) if have == NANOS[leaf.carrier] else None

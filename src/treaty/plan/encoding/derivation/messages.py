@@ -53,6 +53,8 @@ META, META_FILE = 1088, "confluent/meta.proto"
 """The number of Confluent's option for fields, and its file."""
 RESERVED = range(19_000, 20_000)
 """Numbers that no field may have."""
+LAST_NUMBER = 2**29 - 1
+"""The highest number that a field may have."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -120,7 +122,7 @@ class _ProtoFileBuilder:
     def _add(self, proto: DescriptorProto, column: Column, full: str, path: str) -> None:
         if not NAME.fullmatch(column.name):
             raise PlanError(f"{path} is no name in Protobuf: letters, digits and underscores are; rename the column")
-        field = proto.field.add(name=column.name, number=_find_free_number(proto), label=Field.LABEL_OPTIONAL)
+        field = proto.field.add(name=column.name, number=_find_free_number(proto, path), label=Field.LABEL_OPTIONAL)
         kind = column.type
         if isinstance(kind, List | Map):
             field.label = Field.LABEL_REPEATED
@@ -198,12 +200,19 @@ class _ProtoFileBuilder:
             self._file.dependency.append(path)
 
 
-def _find_free_number(proto: DescriptorProto) -> int:
-    """A number above all that are or were used."""
+def _find_free_number(proto: DescriptorProto, path: str) -> int:
+    """A number above all that are or were used, which is not left to extensions. Raises `PlanError` where there is none."""
     numbers = [one.number for one in proto.field] + [one.end - 1 for one in proto.reserved_range]
     numbers += [one.end - 1 for one in proto.extension_range if one.end < RESERVED.start]
     number = max(numbers, default=0) + 1
-    return RESERVED.stop if number in RESERVED else number
+    taken_ranges = [(one.start, one.end) for one in proto.extension_range] + [(RESERVED.start, RESERVED.stop)]
+    for start, end in sorted(taken_ranges):
+        number = end if start <= number < end else number
+    if number > LAST_NUMBER:
+        raise PlanError(
+            f"{path} finds no number in {proto.name}: those up to {LAST_NUMBER:,} are used, reserved or left to extensions"
+        )
+    return number
 
 
 def _type_name(proto: DescriptorProto, field: str, fields: set[str]) -> str:
