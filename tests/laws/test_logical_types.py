@@ -32,6 +32,7 @@ def test_a_fixed_has_room_for_the_digits_of_its_bytes(size: int, digits: int) ->
         (1, 2, False),
         (0, 0, False),
         (3, -1, False),
+        (DECIMAL_DIGITS, 0, True),
         (DECIMAL_DIGITS + 1, 0, True),
         (True, 0, False),
     ],
