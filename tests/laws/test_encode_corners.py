@@ -75,12 +75,13 @@ def test_null_is_wrong_where_the_column_may_have_it_and_the_schema_has_it_not(
     [
         (["int", "long"], INT, "member0"), (["long", "int"], INT, "member1"), (["int", "long"], LONG, "member1"),
         (["string", "bytes"], TEXT, "member0"), (["double", "long"], INT, "member1"), (["int", "string"], LONG, "member1"),
+        (["long", "string"], INT, "member0"), (["string", "long"], INT, "member1"), (["double", "string"], Scalar("float32"), "member0"),
     ],
 )  # fmt: skip
 def test_a_value_takes_the_branch_in_which_it_loses_nothing(
     registry: Connection, branches: list[str], have: ColumnType, taken: str
 ) -> None:
-    """The one of its own type, else one that needs no check; of two that are as good the later one."""
+    """The one of its own type, else one that needs no check, and of these no text for a number; of two that are as good the later one."""
     plan = plan_of(registry, record(("u", [*branches, "null"])), Column("u", have))
     chosen = part(plan, "u")
     if chosen.way == "branch":

@@ -189,15 +189,20 @@ class _ColumnPairing:
         if not fitting:
             self.problems.append(f"{path or 'the value'} is {type_ddl(have)}, which is no branch of the union")
             return None
-        best_place, best = min(
-            fitting, key=lambda one: (not one[1].same, one[1].way != "keep", len(one[1].checks), -one[0])
-        )
+        best_place, best = min(fitting, key=_rank_branch)
         parts = tuple(
             ConversionPart(name, "", best if at == best_place else _null(target.branches[at][1]))
             for at, name in enumerate(names)
         )
         kinds = ", ".join(f"`{part.name}`: {part.fit.type}" for part in parts)
         return ColumnConversion(path, "branch", f"STRUCT<{kinds}>", best.have, parts=parts, constant=names[best_place])
+
+
+def _rank_branch(fitting: tuple[int, ColumnConversion]) -> tuple[bool, bool, int, bool, int]:
+    """How good a branch is for a value, the least first: a number goes to a number that holds it and not to a text, else the later one counts."""
+    place, conversion = fitting
+    is_spelled = conversion.type == "STRING" and conversion.have != "STRING"
+    return not conversion.same, conversion.way != "keep", len(conversion.checks), is_spelled, -place
 
 
 def _null(kind: str) -> ColumnConversion:
