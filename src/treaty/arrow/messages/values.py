@@ -17,8 +17,8 @@ DIGITS = Context(prec=80)
 DECIMAL_BYTES = 32
 """The longest unscaled number that is looked at; columns hold 16 bytes."""
 MICROS = 1_000_000
-SECONDS = 9_223_372_036_854
-"""Seconds on either side of 1970 whose microseconds fit into 64 bits."""
+SECONDS = 9_223_372_036_852
+"""Seconds on either side of 1970 whose microseconds fit into 64 bits, whatever nanoseconds of 32 bits are added."""
 WRAPPERS = frozenset(
     f"google.protobuf.{name}Value"
     for name in ("Bool", "Int32", "Int64", "UInt32", "UInt64", "Float", "Double", "String", "Bytes")
