@@ -111,12 +111,16 @@ def _source_rows(connection: sqlite3.Connection, plan: SearchPlan, access: Acces
     """Return the sources and queries that fit and that the caller may read."""
     if not plan.for_sources:
         return
+    patterns = (*plan.columns, *plan.words)
+    pieces = [piece for pattern in patterns for piece in f" {pattern} ".split("*")]
     for at, (name, kind, columns) in enumerate(connection.execute("SELECT name, kind, columns FROM source")):
+        text = f" {as_token(name)} {columns} "
+        if kind not in plan.kinds or not all(piece in text for piece in pieces):
+            continue  # of very many sources most end here, before their columns are looked at one by one
         names = columns.split()
-        fits = kind in plan.kinds and all(_has_any(names, pattern) for pattern in plan.columns)
+        fits = all(_has_any(names, pattern) for pattern in plan.columns)
         fits = fits and all(_has_any((as_token(name), *names), word) for word in plan.words)
         if fits and (access is None or access.may_source("read", key_of_name(name))):
-            patterns = (*plan.columns, *plan.words)
             fields = tuple(column for column in names if any(fits_pattern(column, pattern) for pattern in patterns))
             yield IndexRow(SOURCES_FROM - at, kind, "", name, fields=fields)
 
