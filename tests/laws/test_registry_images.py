@@ -121,7 +121,7 @@ def left_after(*records: Record) -> dict[tuple[str, int], str]:
         (Scope(".x", "t"), set()),
         (Scope(".y"), set()),
     ],
-    ids=str,
+    ids=lambda value: f"{value.context} {value.name}" if isinstance(value, Scope) else f"{len(value)} versions",
 )
 def test_a_scope_is_cleared_of_what_is_softly_deleted_in_it(scope: Scope, gone: set[tuple[str, int]]) -> None:
     assert left_after(ClearedRecord(scope)) == {place: state for place, state in STATES.items() if place not in gone}
