@@ -27,10 +27,9 @@ IN_TURN = --dist load --maxschedchunk 2
 PARALLEL = -n $(WORKERS) $(IN_TURN)
 # Tests wait for servers and for Spark: one worker more keeps the cores busy. Those with a JVM wait half of their time, so they run
 # beside the others, where each of their workers has the 3 GB that it may take; each has a Spark and a broker of its own, which cost
-# a minute and a half of CPU before they are warm, so they are as many as cores. Beside them the others are as many, too: each
-# collects all tests, which takes half a minute of CPU.
+# a minute and a half of CPU before they are warm, so they are as many as cores. With
+# as many workers for the others as cores, a fifth of the cores was idle.
 MORE = -n $$(($(WORKERS) + 1)) $(IN_TURN)
-BESIDE = $(if $(TOGETHER),$(PARALLEL),$(MORE))
 FITTING := $(shell awk '/^MemTotal/ {print int($$2 / 4000000)}' /proc/meminfo 2>/dev/null || echo 0)
 TOGETHER ?= $(shell [ $$(($(FITTING) + 0)) -gt $(WORKERS) ] && [ "$$(nproc 2>/dev/null || echo 1)" -gt 1 ] && echo yes)
 JVM_WORKERS ?= $(WORKERS)
@@ -88,7 +87,7 @@ quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
 
 test: $(STAMP) browser ## All tests but the soak and those of `make check`, in about 25 minutes on two cores
 	@failed=""; \
-	without() { $$1 $(PYTEST) --ignore=tests/house -m "not jvm and not soak" $(SHUFFLED) $(BESIDE) $(SHARE) $(ENDING) --durations=25 --budget=test; }; \
+	without() { $$1 $(PYTEST) --ignore=tests/house -m "not jvm and not soak" $(SHUFFLED) $(MORE) $(SHARE) $(ENDING) --durations=25 --budget=test; }; \
 	with() { $(BIN)/python -m tests.servers.jars || return 1; $(BIN)/python -m tests.servers.archive || true; \
 	  $(PYTEST) $(JVM_TESTS) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) $(SHARE) $(ENDING) --durations=25 --budget=jvm; }; \
 	if [ "$(TOGETHER)" ]; then \

@@ -30,7 +30,7 @@ def test_what_is_right_comes_back_as_its_url() -> None:
     for url in (
         "kafka://h:1/t.x_y-9?writers=any",
         "kafka://h:1/t?writers=owner&replication=3",
-        f"kafka://h/{'a' * 249}",
+        f"kafka://h:9092/{'a' * 249}",
     ):
         found = parse_topic_url(url, ())
         written = found.url
