@@ -1,11 +1,9 @@
 """What the planner of bodies decides by itself, over trees and texts that Spark printed: no Spark runs here."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from pyspark.errors import PySparkException
 
 from treaty.core.column_types.limits import BODY_ELEMENTS, BODY_NODES, BODY_WINDOWS
 from treaty.core.column_types.tokens import split_tokens
@@ -14,8 +12,7 @@ from treaty.spark.planner.analyzed_check import has_filter_above, list_aggregate
 from treaty.spark.planner.fingerprints import find_functions, find_stateful, has_unprinted
 from treaty.spark.planner.keys import find_group_key, find_table_key
 from treaty.spark.planner.parsed_check import check_parsed, find_call, find_source, find_words, list_relations
-from treaty.spark.planner.questions import BodyRefusedError, QueryBody, ReadableSource
-from treaty.spark.planner.result_modes import ResultMode, choose_mode
+from treaty.spark.planner.questions import BodyRefusedError, ReadableSource
 from treaty.spark.planner.trees import TreeNode, list_plans, read_tree
 
 EXPRESSION, PLAN = "org.apache.spark.sql.catalyst.expressions.", "org.apache.spark.sql.catalyst.plans.logical."
@@ -231,70 +228,3 @@ def test_a_query_over_a_table_keeps_the_tables_whole_key() -> None:
         find_table_key(plan("Project", read, projectList=[[attribute("b", 0)]]), source, ("b",))
     with pytest.raises(BodyRefusedError, match="t has no key"):
         find_table_key(tree, ReadableSource("t", "TABLE", 1, columns[1:2]), ("a", "k", "v"))
-
-
-@dataclass
-class Checks:
-    """What Spark says of a plan: the modes in which it can run, and whether a join keeps rows for ever."""
-
-    tree: TreeNode
-    modes: frozenset[str]
-    endless: bool = False
-
-    def find_error(self, mode: str) -> PySparkException | None:
-        return None if mode in self.modes else PySparkException(f"not in {mode}")
-
-    def has_endless_join(self) -> bool:
-        return self.endless
-
-    def list_without_watermark(self) -> tuple[str, ...]:
-        return ()
-
-
-BOTH, ONE, OTHER, NEITHER = (
-    frozenset(("append", "update")),
-    frozenset(("append",)),
-    frozenset(("update",)),
-    frozenset[str](),
-)
-A = attribute("a", 2)
-GROUPS = group_by([A], [A])
-HAVING = plan("Filter", GROUPS)
-ROWS = plan("Project", STREAM)
-
-
-@pytest.mark.parametrize(
-    ("tree", "modes", "kind", "final", "mode"),
-    [
-        (GROUPS, BOTH, "TABLE", False, ("update", ("a",), 0)), (GROUPS, BOTH, "TABLE", True, ("append", ("a",), 0)),
-        (GROUPS, OTHER, "TABLE", False, ("update", ("a",), 1)), (GROUPS, OTHER, "TABLE", True, "FINAL_WITHOUT_WATERMARK"),
-        (GROUPS, ONE, "TABLE", False, ("append", ("a",), 0)), (GROUPS, NEITHER, "TABLE", False, "STREAM_REFUSED"),
-        (GROUPS, BOTH, "STREAM", False, "GROUPS_CHANGE"), (GROUPS, BOTH, "STREAM", True, ("append", (), 0)),
-        (HAVING, BOTH, "TABLE", False, ("append", ("a",), 1)), (HAVING, OTHER, "TABLE", False, "HAVING_TAKEN_BACK"),
-        (HAVING, BOTH, "TABLE", True, ("append", ("a",), 0)), (HAVING, BOTH, "STREAM", False, ("append", (), 1)),
-        (ROWS, BOTH, "STREAM", False, ("append", (), 0)), (ROWS, BOTH, "STREAM", True, ("append", (), 1)), (ROWS, OTHER, "STREAM", False, "STREAM_REFUSED"),
-        (ROWS, ONE, "TABLE", False, ("append", ("declared",), 0)), (ROWS, ONE, "TABLE", True, ("append", ("declared",), 1)),
-    ],
-)  # fmt: skip
-def test_the_mode_of_a_result_is_that_in_which_no_row_is_taken_back(
-    tree: TreeNode, modes: frozenset[str], kind: str, mode: Any, *, final: bool
-) -> None:
-    checks: Any = Checks(tree, modes)
-    query = QueryBody("result", kind, "SELECT", key=("declared",), is_final=final)
-    if isinstance(mode, str):
-        with pytest.raises(BodyRefusedError) as refused:
-            choose_mode(checks, query, ("a",))
-        assert refused.value.code == mode
-        return
-    made = choose_mode(checks, query, ("a",))
-    assert (made.output, made.key, len(made.notes), made.is_table) == (*mode, False)
-
-
-def test_a_join_without_bound_and_a_table_without_key_are_refused() -> None:
-    endless: Any = Checks(ROWS, BOTH, endless=True)
-    with pytest.raises(BodyRefusedError, match="keeps all their rows for ever"):
-        choose_mode(endless, QueryBody("r", "STREAM", "SELECT"), ("a",))
-    assert choose_mode(endless, QueryBody("r", "STREAM", "SELECT", is_unbounded=True), ("a",)) == ResultMode("append")
-    sound: Any = Checks(ROWS, BOTH)
-    with pytest.raises(BodyRefusedError, match="r is a table, and nothing says what its key is"):
-        choose_mode(sound, QueryBody("r", "TABLE", "SELECT"), ("a",))

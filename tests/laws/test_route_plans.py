@@ -1,7 +1,7 @@
 """Plans of a pipeline: what each option says reaches them, what a registry can't say is asked again. No Spark runs here."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,12 +17,10 @@ from treaty.core.refusals import Unavailable
 from treaty.core.schema import Draft
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.errors import PlanError
-from treaty.plan.value import DecodePlan
-from treaty.spark import BatchDecoder, KafkaSource, LakeTable, Pipeline
+from treaty.spark import BatchDecoder, KafkaSource, Pipeline
 from treaty.spark.keyed.options import KeyedTableOptions
 from treaty.spark.lake import tables
 from treaty.spark.pipelines import planner as planner_file
-from treaty.spark.pipelines.plan_store import FIRST, LATE, PlanStore
 from treaty.spark.pipelines.planner import PAUSE, RoutePlanner
 from treaty.spark.pipelines.route import TopicRoute, make_route
 from treaty.spark.session_engines import ENGINES_OF_SESSION
@@ -224,60 +222,3 @@ def test_a_registry_that_is_away_is_asked_so_often(
             with pytest.raises(Unavailable):
                 planner.plan(SPARK)
         assert clock.slept == slept[: min(away, 3)]
-
-
-# ----------------------------------------------------------------------------------------------------- batches of one's own
-
-
-class HeldPlans(PlanStore):
-    """Plans that are stored nowhere else."""
-
-    def store(self, batch: int, part: int, plan: DecodePlan, topic: str = "") -> None:
-        self.plans[topic, batch, part] = plan
-
-
-@dataclass
-class Frame:
-    """A batch whose rows nobody looks at: where a header names the schema no id is looked for in frames."""
-
-    sparkSession: Any = None  # noqa: N815 - so Spark calls it
-
-
-def test_a_batch_of_ones_own_has_the_plan_of_a_run_before_or_the_newest_one(registry: Connection) -> None:
-    store: Any = HeldPlans(SPARK, LakeTable("plans"), "w")
-    frame: Any = Frame()
-    asked = Asked(registry)
-
-    def start() -> BatchDecoder:
-        decoder = BatchDecoder(asked, "s", "c", framing="header", reader="union")
-        decoder._store = store
-        return decoder
-
-    registry.register("s", Draft(V1))
-    decoder = start()
-    first = decoder.plan(frame, 0)
-    asked.requests.clear()
-    assert decoder.plan(frame, 1) is first
-    assert {type(one) for one in asked.requests} == {ListVersions}, "there is nothing new"
-    second = put(registry, V2)
-    assert decoder.plan(frame, 1) is first, "it may have been written"
-    assert decoder.plan(frame, 0) is first
-    restarted = start()
-    assert restarted.plan(frame, 1) is first, "so may the first one after a start"
-    for asked.first in range(2):
-        asked.away = 1
-        assert restarted.plan(frame, 2) is first, "it is asked again at the next batch"
-        restarted._last = 1
-    newer = restarted.plan(frame, 3)
-    assert second in newer.known
-    assert [key for key, plan in store.plans.items() if plan is newer] == [("", 3, FIRST)]
-    assert (start().plan(frame, 2), start().plan(frame, 3), start().plan(frame, 9)) == (first, newer, newer)
-    other = put(registry, V1.replace("Order", "Other"), "elsewhere")
-    store.plans["", 4, LATE] = make_plan(registry, "s", reader="union", framing="header", ids=[other])
-    put(registry, V2.replace("more", "most"))
-    last = start()
-    assert last.plan(frame, 5) is store.plans["", 4, LATE]
-    assert last.plan(frame, 6).known == store.plans["", 4, LATE].known | {other + 1}
-    asked.away = 1
-    with pytest.raises(Unavailable):
-        BatchDecoder(asked, "s", "c")._make_plan(asked, SPARK, None)

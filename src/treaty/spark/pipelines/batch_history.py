@@ -102,6 +102,6 @@ class BatchHistory:
 
     def sum_until(self, batch: int, rows: ByTopic) -> ByTopic:
         """The counts of all batches before this one, and of its rows."""
-        before = max((one for one in self.reports if one < batch), default=None)
+        before = max((number for number in self.reports if number < batch), default=None)
         sums = dict(self.reports[before].total) if before is not None else {}
         return {topic: add_counts(sums.get(topic, {}), rows.get(topic, {})) for topic in {*sums, *rows}}

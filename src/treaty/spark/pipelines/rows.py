@@ -99,7 +99,7 @@ def refuse_double(pipeline: Pipeline, plan: DecodePlan) -> None:
         envelope = keyed.envelope
         inside = [kind for name, kind in plan.columns if envelope is not None and name == envelope.after]
         kind = parse_type(inside[0]) if inside else None
-        fields = [one.name for one in kind.columns] if isinstance(kind, Struct) else fields
+        fields = [column.name for column in kind.columns] if isinstance(kind, Struct) else fields
     twins = find_twins(fields)
     if twins:
         raise PlanError(

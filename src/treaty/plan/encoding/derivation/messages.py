@@ -205,8 +205,8 @@ def _find_free_number(proto: DescriptorProto, path: str) -> int:
     numbers = [one.number for one in proto.field] + [one.end - 1 for one in proto.reserved_range]
     numbers += [one.end - 1 for one in proto.extension_range if one.end < RESERVED.start]
     number = max(numbers, default=0) + 1
-    taken_ranges = [(one.start, one.end) for one in proto.extension_range] + [(RESERVED.start, RESERVED.stop)]
-    for start, end in sorted(taken_ranges):
+    ranges = [(extensions.start, extensions.end) for extensions in proto.extension_range]
+    for start, end in sorted((*ranges, (RESERVED.start, RESERVED.stop))):
         number = end if start <= number < end else number
     if number > LAST_NUMBER:
         raise PlanError(
