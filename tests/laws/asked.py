@@ -1,7 +1,9 @@
-"""What laws of a pipeline's plans share: a registry that lags or is away, time that goes on by sleeping, and planners without a session."""
+"""What laws of a pipeline's plans share: a registry that lags or is away, time that goes on by sleeping, and planners that are given what a session would say."""
 
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from pyspark.sql.types import StructType
 
 from tests.frames import record
 from tests.spark_columns import read_columns
@@ -13,13 +15,12 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import NotFound, Reason, Unavailable
 from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.schema import Draft
+from treaty.plan.value import DecodePlan
 from treaty.spark import Pipeline
 from treaty.spark.pipelines.planner import RoutePlanner
 from treaty.spark.pipelines.route import TopicRoute
 
 A = TypeVar("A")
-SPARK: Any = None
-"""No session: where an engine or the columns of a table are asked of one, the answer is put in its place."""
 V1 = record(("name", "string"), ("n", "int"))
 V2 = record(("name", "string"), ("n", "long"), ("more", "int", 7))
 V3 = record(("name", "string"), ("n", "string"))
@@ -74,5 +75,15 @@ def put(registry: Connection, text: str, subject: str = "s") -> int:
     return registry.ask(Register(subject_of(subject), Draft(text))).answer.version.schema_id
 
 
-def planner_of(pipeline: Pipeline, registry: Any, topic: str = "") -> RoutePlanner:
-    return RoutePlanner(TopicRoute(pipeline, topic), registry)
+def planner_of(pipeline: Pipeline, registry: Any, columns: StructType | None = None) -> RoutePlanner:
+    """The planner of a pipeline whose table has these columns, or is not there yet."""
+    return planner_of_route(TopicRoute(pipeline), registry, columns)
+
+
+def planner_of_route(route: TopicRoute, registry: Any, columns: StructType | None = None) -> RoutePlanner:
+    return RoutePlanner(route, registry, read_avro_in_python, lambda _: columns)
+
+
+def read_avro_in_python(plan: DecodePlan) -> DecodePlan:
+    """The plan for a session that has no functions for Avro of its own."""
+    return plan.with_engine("fastavro") if plan.format == "AVRO" else plan

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql.types import StructType
 
 from tests.frames import record
-from tests.laws.asked import NARROW, PIPELINE, SPARK, V1, V2, V3, V4, Asked, planner_of, put
+from tests.laws.asked import NARROW, PIPELINE, V1, V2, V3, V4, Asked, planner_of, put, read_avro_in_python
 from tests.spark_columns import read_columns
 from treaty.assemble import connect
 from treaty.client.connection import Connection
@@ -16,14 +16,13 @@ from treaty.core.schema import Draft
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.errors import RESOLUTION, PlanError
 from treaty.plan.value import DecodePlan, RejectedSchema
-from treaty.spark import LakeTable
+from treaty.spark import LakeTable, Pipeline
 from treaty.spark.keyed.options import DEBEZIUM, KeyedTableOptions
-from treaty.spark.lake import tables
 from treaty.spark.lake.changes import EvolutionError
 from treaty.spark.lake.subjects import list_table_columns
-from treaty.spark.pipelines.planner import fit_plan
+from treaty.spark.pipelines.planner import RoutePlanner, fit_plan
+from treaty.spark.pipelines.route import TopicRoute
 from treaty.spark.pipelines.rows import list_columns
-from treaty.spark.session_engines import ENGINES_OF_SESSION
 
 
 @pytest.fixture
@@ -33,13 +32,6 @@ def registry() -> Any:
         yield opened
 
 
-@pytest.fixture(autouse=True)
-def session(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a session would say: the engine of Avro, and that no table is there yet."""
-    monkeypatch.setattr(tables, "schema", lambda *_: None)
-    monkeypatch.setitem(ENGINES_OF_SESSION, "AVRO", lambda _: "fastavro")
-
-
 # ------------------------------------------------------------------------------------------------------- what a table can take
 
 
@@ -47,7 +39,7 @@ def test_the_columns_of_a_plan_are_those_of_its_table(registry: Connection) -> N
     deep = '{"type": "array", "items": {"type": "map", "values": {"type": "record", "name": "In", "fields": [{"name": "x", "type": "double"}]}}}'
     text = f'{{"type": "record", "name": "R", "fields": [{{"name": "a b", "type": {deep}}}]}}'.replace("a b", "a_b")
     registry.register("s", Draft(text))
-    plan = planner_of(PIPELINE, registry).plan(SPARK)
+    plan = planner_of(PIPELINE, registry).plan()
     assert list_columns(plan) == list_table_columns(plan) == read_columns("a_b ARRAY<MAP<STRING, STRUCT<x: DOUBLE>>>")
     registry.register("bare", Draft('"long"'))
     assert list_columns(make_plan(registry, "bare")) == read_columns("value BIGINT")
@@ -148,42 +140,40 @@ def test_a_reason_that_is_known_is_not_told_anew(registry: Connection) -> None:
     assert made.rejected[0] == early
 
 
-def test_a_pipeline_asks_its_table_and_one_with_a_key_does_not(
-    registry: Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pipeline_asks_its_table_and_one_with_a_key_does_not(registry: Connection) -> None:
     registry.register("s", Draft(V1))
     tables_asked: list[LakeTable] = []
 
-    def ask(_: Any, table: LakeTable) -> StructType:
+    def ask(table: LakeTable) -> StructType:
         tables_asked.append(table)
         return NARROW
 
-    monkeypatch.setattr(tables, "schema", ask)
+    def plans_of(pipeline: Pipeline, registry: Any) -> RoutePlanner:
+        return RoutePlanner(TopicRoute(pipeline), registry, read_avro_in_python, ask)
+
     pipeline = replace(PIPELINE, reader="latest")
     asked = Asked(registry)
-    planner = planner_of(pipeline, asked)
-    before = planner.make_first(SPARK)
+    planner = plans_of(pipeline, asked)
+    before = planner.make_first()
     assert tables_asked == [pipeline.good_table]
     third = put(registry, V3)
-    assert [one.schema_id for one in planner.plan(SPARK).writers] == [third], (
-        "whether the table can take the rows or not"
-    )
-    refreshed = planner.refresh(SPARK, before)
+    assert [one.schema_id for one in planner.plan().writers] == [third], "whether the table can take the rows or not"
+    refreshed = planner.refresh(before)
     assert (refreshed.type, third in {one.schema_id for one in refreshed.rejected}) == (before.type, True)
     asked.requests.clear()
-    assert planner.refresh(SPARK, refreshed) is refreshed
+    assert planner.refresh(refreshed) is refreshed
     assert {type(one) for one in asked.requests} == {ListVersions}, "it is known that this version does not fit"
     other = put(registry, record(("name", "string"), ("n", "int"), ("x", "int", 0)), "elsewhere")
-    extended = planner.extend(SPARK, refreshed, frozenset({other}))
+    extended = planner.extend(refreshed, frozenset({other}))
     assert (extended.type, other in extended.known) == (before.type, True)
-    strict = planner_of(replace(pipeline, evolution="fail"), registry)
+    strict = plans_of(replace(pipeline, evolution="fail"), registry)
     with pytest.raises(EvolutionError, match="n is int in the table and string in the rows"):
-        planner_of(pipeline, registry).make_first(SPARK)
+        plans_of(pipeline, registry).make_first()
     with pytest.raises(EvolutionError, match="n is int in the table and string in the rows"):
-        strict.refresh(SPARK, before)
+        strict.refresh(before)
     tables_asked.clear()
-    keyed = planner_of(replace(pipeline, keyed=KeyedTableOptions(("name",))), registry)
-    assert [one.schema_id for one in keyed.make_first(SPARK).writers] == [third]
+    keyed = plans_of(replace(pipeline, keyed=KeyedTableOptions(("name",))), registry)
+    assert [one.schema_id for one in keyed.make_first().writers] == [third]
     assert tables_asked == []
 
 

@@ -1,33 +1,30 @@
 """What a pipeline decides without its rows: limits, sums, options of its source, columns that it needs, tables beside its own. No Spark runs here."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql.types import StructType
 
 from tests.spark_columns import read_columns
 from treaty.assemble import connect
 from treaty.core.schema import Draft
 from treaty.plan.decode_plans import make_plan
-from treaty.spark import BatchReport, FilesSource, KafkaSource, LakeTable, Pipeline, StreamTrigger, TooManyBadRowsError
+from treaty.spark import BatchReport, FilesSource, KafkaSource, LakeTable, Pipeline, StreamTrigger
 from treaty.spark.keyed.options import DEBEZIUM, DebeziumEnvelope, KeyedTableOptions
 from treaty.spark.keyed.rows import select_docs
 from treaty.spark.keyed.upsert import KeyedMerge, tombstone_table
-from treaty.spark.lake import tables
 from treaty.spark.lake.detection import detect_format, find_frame_column
 from treaty.spark.lake.local_files import NeedsSparkError, find_local_folder, list_parquet_files
-from treaty.spark.pipelines.batch import RouteRunner, evolve_ahead
+from treaty.spark.pipelines.batch import find_columns_ahead
 from treaty.spark.pipelines.batch_history import BatchHistory, list_counts
-from treaty.spark.pipelines.counts import Counts, sum_counts
 from treaty.spark.pipelines.plan_store import FIRST, LATE, parse_plans
 from treaty.spark.pipelines.replay import result_table
 from treaty.spark.pipelines.route import TopicRoute, make_route
 from treaty.spark.pipelines.rows import BAD_COLUMNS, list_source_columns, refuse_kept
 from treaty.spark.pipelines.source import TOPIC_COLUMNS, SourceError, _kafka_options, read_client_settings
-from treaty.spark.pipelines.source_check import list_missing_columns, require_source_columns
-from treaty.spark.pipelines.trigger import set_trigger
+from treaty.spark.pipelines.source_check import list_missing_columns, refuse_missing_columns
+from treaty.spark.pipelines.trigger import make_trigger_options
 from treaty.spark.pipelines.value import PipelineError
 
 NONE: Any = None
@@ -35,30 +32,6 @@ PIPELINE = Pipeline("s", "lake/good", "lake/bad", "c")
 
 
 # ------------------------------------------------------------------------------------------------------- counts and limits
-
-
-@pytest.mark.parametrize(
-    ("most", "share", "bad", "ends"),
-    [
-        (None, 1.0, 10, False), (None, 0.2, 2, False), (None, 0.2, 3, True), (None, 0.0, 0, False), (None, 0.0, 1, True),
-        (2, 1.0, 2, False), (2, 1.0, 3, True), (0, 1.0, 0, False), (0, 1.0, 1, True), (9, 0.2, 3, True), (2, 0.9, 3, True),
-        (3, 0.3, 3, False),
-    ],
-)  # fmt: skip
-def test_a_stream_ends_where_more_rows_are_bad_than_either_limit_lets_pass(
-    most: int | None, share: float, bad: int, *, ends: bool
-) -> None:
-    pipeline = replace(PIPELINE, most_bad=most, worst_share=share)
-    runner = RouteRunner(TopicRoute(pipeline), NONE, NONE, NONE)
-    half = bad // 2
-    counts: Counts = {(7, ""): 8 - bad, (-1, "DELETE"): 2, (-1, "UNKNOWN_ID"): half, (7, "MALFORMED"): bad - half}
-    assert (sum_counts(counts).rows, sum_counts(counts).bad) == (10, bad)
-    if ends:
-        with pytest.raises(TooManyBadRowsError, match=f"batch 4 of s: {bad} of 10 rows are bad, allowed are "):
-            runner.check_limits(4, counts)
-    else:
-        runner.check_limits(4, counts)
-    runner.check_limits(5, {})
 
 
 def test_totals_are_those_of_all_batches_and_one_that_runs_again_counts_once() -> None:
@@ -124,48 +97,16 @@ def test_each_member_of_a_source_is_an_option_of_spark(tmp_path: Path) -> None:
     assert KafkaSource("h:1", pattern="a").many
 
 
-@dataclass
-class Writer:
-    """What a stream's writer is told of its trigger."""
-
-    def trigger(self, **said: Any) -> Any:
-        return said
-
-
 def test_each_trigger_is_one_of_spark() -> None:
-    writer: Any = Writer()
-    said = [set_trigger(writer, StreamTrigger(kind, "3 minutes")) for kind in ("available", "once", "every")]
-    assert said == [{"availableNow": True}, {"once": True}, {"processingTime": "3 minutes"}]
-
-
-@dataclass
-class Frame:
-    """A frame as far as its columns; it is its own session, which tells case or does not."""
-
-    schema: StructType
-    exact: str = "false"
-
-    @property
-    def columns(self) -> list[str]:
-        return self.schema.names
-
-    @property
-    def sparkSession(self) -> Any:  # noqa: N802 - so Spark calls it
-        return self
-
-    conf = sparkSession
-
-    def get(self, _: str) -> str:
-        return self.exact
+    options = [make_trigger_options(StreamTrigger(kind, "3 minutes")) for kind in ("available", "once", "every")]
+    assert options == [{"availableNow": True}, {"once": True}, {"processingTime": "3 minutes"}]
 
 
 def test_columns_are_missing_by_the_rule_of_the_session_about_case() -> None:
-    for exact, missing in (("false", ["z"]), ("true", ["A", "z"])):
-        frame: Any = Frame(read_columns("a INT, value BINARY, Key BINARY"), exact)
-        assert list_missing_columns(frame, ["A", "value", "z", "a"]) == missing
-    frames: Any = Frame(read_columns("a INT, b BINARY"))
-    bare: Any = Frame(read_columns("a INT, n INT"))
-    headed: Any = Frame(read_columns("VALUE BINARY"))
+    columns = read_columns("a INT, value BINARY, Key BINARY")
+    for case_sensitive, missing in ((False, ["z"]), (True, ["A", "z"])):
+        assert list_missing_columns(columns, ["A", "value", "z", "a"], case_sensitive=case_sensitive) == missing
+    frames, bare, headed = (read_columns(ddl) for ddl in ("a INT, b BINARY", "a INT, n INT", "VALUE BINARY"))
     keyed = replace(
         PIPELINE, framing="header", keyed=KeyedTableOptions(subject="k", order=("offset",)), keep=("a", "a")
     )
@@ -176,9 +117,10 @@ def test_columns_are_missing_by_the_rule_of_the_session_about_case() -> None:
         (keyed, headed, "no column a, headers, offset, key, which `keep` or `keyed` names; there are VALUE"),
     ):
         with pytest.raises(ValueError, match=told):
-            require_source_columns(pipeline, source)
-    binary: Any = Frame(read_columns("value BINARY"))
-    require_source_columns(PIPELINE, binary)
+            refuse_missing_columns(pipeline, source, case_sensitive=False)
+    refuse_missing_columns(PIPELINE, read_columns("Value BINARY"), case_sensitive=False)
+    with pytest.raises(ValueError, match='column = "Value" names it'):
+        refuse_missing_columns(PIPELINE, read_columns("Value BINARY"), case_sensitive=True)
 
 
 def test_a_pipeline_reads_the_columns_that_it_needs_and_keeps_none_of_its_own_names() -> None:
@@ -249,24 +191,17 @@ def test_what_a_schema_says_of_a_row_in_an_envelope_is_said_of_the_tables_column
 
 
 @pytest.mark.parametrize(
-    ("have", "rows", "does"),
+    ("have", "rows", "ahead"),
     [
-        (None, "a INT, gone VOID", ["create a INT COMMENT 'x'"]), ("a INT", "a INT", []), ("a INT, b INT", "a INT", []),
-        ("a INT", "a BIGINT", ["fit a BIGINT COMMENT 'x'"]), ("a INT", "a INT, b INT", ["fit a INT COMMENT 'x', b INT"]),
-        ("a BIGINT", "a INT", []), ("a INT", "b INT", ["fit b INT"]),
+        (None, "a INT, gone VOID", "a INT"), ("a INT", "a INT", None), ("a INT, b INT", "a INT", None), ("a INT", "a BIGINT", "a BIGINT"),
+        ("a INT", "a INT COMMENT 'x', b INT", "a INT COMMENT 'x', b INT"), ("a BIGINT", "a INT", None), ("a INT", "b INT", "b INT"),
     ],
 )  # fmt: skip
 def test_a_table_grows_ahead_of_its_rows_only_where_they_need_it(
-    have: str | None, rows: str, does: list[str], monkeypatch: pytest.MonkeyPatch
+    have: str | None, rows: str, ahead: str | None
 ) -> None:
-    done: list[tuple[str, StructType]] = []
-    monkeypatch.setattr(tables, "schema", lambda *_: None if have is None else read_columns(have))
-    monkeypatch.setattr(tables, "create", lambda _, __, columns: done.append(("create", columns)))
-    monkeypatch.setattr(tables, "fit_table", lambda _, columns, __, evolution: done.append((evolution, columns)))
-    frame: Any = Frame(read_columns(rows))
-    evolve_ahead(frame, PIPELINE.good_table, "fit", ((("a",), "x"),))
-    expected = [one.split(" ", 1) for one in does]
-    assert done == [(word, read_columns(columns)) for word, columns in expected]
+    columns = find_columns_ahead(None if have is None else read_columns(have), read_columns(rows))
+    assert columns == (None if ahead is None else read_columns(ahead))
 
 
 def test_the_format_of_a_folder_is_that_of_what_lies_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,14 +224,14 @@ def test_the_format_of_a_folder_is_that_of_what_lies_in_it(tmp_path: Path, monke
 def test_the_column_with_frames_is_the_named_one_or_the_only_one_that_it_can_be(
     ddl: str, named: str, column: str | None
 ) -> None:
-    frame: Any = Frame(read_columns(ddl))
+    columns = read_columns(ddl)
     if column is None:
         with pytest.raises(
             ValueError, match=f"the column with the frames is unknown: {named or 'none is named'}; there is"
         ):
-            find_frame_column(frame, named)
+            find_frame_column(columns, named)
     else:
-        assert find_frame_column(frame, named) == column
+        assert find_frame_column(columns, named) == column
 
 
 def test_files_below_a_folder_are_those_that_spark_lists(tmp_path: Path) -> None:

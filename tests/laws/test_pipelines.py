@@ -5,7 +5,7 @@ import urllib.request
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 from hypothesis import given
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pyspark.sql import Row
 from pyspark.sql.types import ArrayType, IntegerType, LongType, MapType, StringType, StructField, StructType
 
+from tests.laws.asked import planner_of
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.messages.registration import Register
@@ -36,13 +37,12 @@ from treaty.spark import (
 )
 from treaty.spark.keyed.options import KeyedTableOptions
 from treaty.spark.lake.comments import add_comments
-from treaty.spark.pipelines.batch import RouteRunner
+from treaty.spark.pipelines.batch import check_limits
 from treaty.spark.pipelines.batch_history import sum_topics
 from treaty.spark.pipelines.counts import DELETE, NO_SCHEMA_ID, add_counts, read_counts, sum_counts
 from treaty.spark.pipelines.plan_store import FIRST, LATE, PlanStore
-from treaty.spark.pipelines.planner import RoutePlanner
 from treaty.spark.pipelines.reports.lag import count_behind, parse_offsets
-from treaty.spark.pipelines.route import TopicRoute, list_routes, make_route
+from treaty.spark.pipelines.route import list_routes, make_route
 from treaty.spark.pipelines.source import SourceError, read_client_settings
 
 TOPICS = KafkaSource("127.0.0.1:9092", ("a", "b"))
@@ -162,10 +162,6 @@ def test_a_batch_that_may_be_written_begins_with_the_plan_that_it_had() -> None:
 def test_a_stream_ends_where_more_rows_are_bad_than_either_limit_says(most: int | None, share: float) -> None:
     """Of all rows, deletions among them, and of all reasons; a limit of none at all is a limit."""
     pipeline = Pipeline("s", "good", "bad", "c", most_bad=most, worst_share=share)
-    route = TopicRoute(pipeline)
-    with connect("memory:") as registry:
-        store = PlanStore(None, LakeTable("plans"), "w", {}, set())  # type: ignore[arg-type]  # nothing is stored here
-        runner = RouteRunner(route, store, RoutePlanner(route, registry), lambda _: None)
     for good, deletes, unknown, torn in product(range(4), (0, 2), range(3), range(3)):
         counts = {
             (1, ""): good,
@@ -175,10 +171,10 @@ def test_a_stream_ends_where_more_rows_are_bad_than_either_limit_says(most: int 
         }
         bad, rows = unknown + torn, good + deletes + unknown + torn
         if (most is None or bad <= most) and (bad == 0 or bad / rows <= share):
-            runner.check_limits(7, counts)
+            check_limits(pipeline, 7, counts)
         else:
             with pytest.raises(TooManyBadRowsError, match=f"batch 7 of s: {bad} of {rows} rows are bad"):
-                runner.check_limits(7, counts)
+                check_limits(pipeline, 7, counts)
 
 
 def test_reports_come_back_from_their_stored_form() -> None:
@@ -292,7 +288,6 @@ def test_what_a_registry_could_not_say_is_asked_again_at_the_next_batch(schema_f
         ],
     }[schema_format]
     questions, reached = 0, False
-    no_session: Any = None
     while not reached:
         with connect("memory:") as registry:
             registry.set_level("", "NONE")
@@ -300,13 +295,13 @@ def test_what_a_registry_could_not_say_is_asked_again_at_the_next_batch(schema_f
             registry.register("s", first)
             away = _AwayAt(registry, 1_000)
             pipeline = Pipeline("s", "good", "bad", "checkpoint", tries=1, keyed=KeyedTableOptions(("a",)))
-            planner = RoutePlanner(TopicRoute(pipeline), away)
-            plan = planner.plan(no_session)
+            planner = planner_of(pipeline, away)
+            plan = planner.plan()
             registry.register("s", second)
             away.left = questions
-            refreshed = planner.refresh(no_session, plan)
+            refreshed = planner.refresh(plan)
             reached = away.left >= 0  # it was asked less often
             assert reached or refreshed is plan
-            assert len(planner.refresh(no_session, refreshed).writers) == 2
+            assert len(planner.refresh(refreshed).writers) == 2
             questions += 1
     assert questions > 2

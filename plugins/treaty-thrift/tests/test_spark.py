@@ -17,7 +17,7 @@ from treaty.plan.decode_plans import make_plan
 from treaty.plan.encoding.options import EncodeOptions
 from treaty.spark import decode, explain, register_functions, to_registry
 from treaty.spark.datasource.options import read_options
-from treaty.spark.pipelines.planner import RoutePlanner
+from treaty.spark.pipelines.planner import make_planner
 from treaty.spark.pipelines.route import TopicRoute
 from treaty.spark.pipelines.value import Pipeline
 
@@ -114,7 +114,7 @@ def test_rows_are_encoded_and_read_back_several_types_are_told_apart_and_sql_has
         assert (told[2][0], json.loads(told[2][1])) == ("Item", item)
 
         pipeline = Pipeline("shop-order", "good", "bad", "checkpoint", encoding="compact")
-        planned = RoutePlanner(TopicRoute(pipeline), registry).plan(spark)
+        planned = make_planner(TopicRoute(pipeline), registry, spark).plan()
         assert planned == make_plan(registry, "shop-order", reader="union", encoding="compact", case_sensitive=False)
         given = {"registry": "http://localhost:9", "path": "x", "subject": "shop-order", "encoding": "compact"}
         assert read_options(given).choices == {"encoding": "compact"}

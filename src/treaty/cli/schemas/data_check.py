@@ -56,7 +56,7 @@ def _read_report(options: DataCheckOptions, candidate: str, registry: Any) -> An
         except tables.UNREADABLE as error:
             raise UnusableError(f"{options.place} cannot be read: {str(error).splitlines()[0]}") from error
         try:
-            column = detection.find_frame_column(data, options.column)
+            column = detection.find_frame_column(data.schema, options.column)
             return check_history(
                 candidate, data, registry, options.subject, column=column, message=options.message, share=options.share
             )

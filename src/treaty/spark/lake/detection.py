@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import BinaryType
+from pyspark.sql.types import BinaryType, StructType
 
 from treaty.spark.lake import parquet, tables
 from treaty.spark.lake.table import LakeTable
@@ -39,15 +39,15 @@ def read_place(spark: SparkSession, place: str, format_: str = "") -> DataFrame:
     return tables.read(spark, LakeTable(resolved_place, format_name or "delta"))
 
 
-def find_frame_column(frame: DataFrame, column: str = "") -> str:
+def find_frame_column(columns: StructType, column: str = "") -> str:
     """The column with frames: the one that is named, else ``value`` or ``payload``, else the only one of bytes.
 
     Raises ValueError where there is none, or several.
     """
-    binary = [one.name for one in frame.schema.fields if isinstance(one.dataType, BinaryType)]
+    binary = [one.name for one in columns.fields if isinstance(one.dataType, BinaryType)]
     candidates = [column] if column else [*(name for name in COLUMNS if name in binary)][:1] or binary
     if len(candidates) != 1 or candidates[0] not in binary:
-        had = ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in frame.schema.fields)
+        had = ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in columns.fields)
         message = f"the column with the frames is unknown: {column or 'none is named'}; there is {had}"
         raise ValueError(message)
     return candidates[0]

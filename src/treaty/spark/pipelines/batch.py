@@ -3,8 +3,9 @@
 import time
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from treaty.plan.heads import MAGICS
 from treaty.plan.value import DecodePlan
@@ -27,7 +28,7 @@ from treaty.spark.pipelines.rows import (
     select_good_rows,
     write_good_rows,
 )
-from treaty.spark.pipelines.value import BatchEvent, OnEvent, TooManyBadRowsError
+from treaty.spark.pipelines.value import BatchEvent, OnEvent, Pipeline, TooManyBadRowsError
 
 
 @dataclass(slots=True)
@@ -46,7 +47,7 @@ class RouteRunner:
     def run_batch(self, frame: DataFrame, number: int) -> Counts:
         """Decode the rows and write them; returns what they were. Every step may be done again after a crash without a change."""
         self.began = time.monotonic()
-        plan = self._plan(frame.sparkSession, number)
+        plan = self._plan(number)
         self._report(number, "planned", {}, plan)
         counts = self._write(frame, number, plan, "good")
         late = self.plan_store.find_own(number, LATE, self.route.topic)
@@ -60,16 +61,16 @@ class RouteRunner:
         self._report(number, "done", dict(sum_counts(counts).pairs()), late or plan)
         return counts
 
-    def _plan(self, spark: SparkSession, number: int) -> DecodePlan:
+    def _plan(self, number: int) -> DecodePlan:
         """The plan of a batch, stored under it before its first write where it is another one than that of the batch before."""
         topic = self.route.topic
         plan = self.plan_store.find_first(number, topic)
         if plan is None:
-            first_plan = self.planner.make_first(spark)
+            first_plan = self.planner.make_first()
         elif self.plan_store.is_bound(number, topic, may_be_written=self.may_be_written):
             return plan
         else:
-            first_plan = self.planner.refresh(spark, plan)
+            first_plan = self.planner.refresh(plan)
         if first_plan != plan:
             self.plan_store.store(number, FIRST, first_plan, topic)
         return first_plan
@@ -110,7 +111,7 @@ class RouteRunner:
         ids = ids_of(frame, pipeline.frames, besides=plan.known, framing=framing) if in_frame else frozenset[int]()
         if in_frame and not ids:
             return None
-        longer = self.planner.extend(frame.sparkSession, plan, ids)
+        longer = self.planner.extend(plan, ids)
         if longer.known == plan.known:
             self.plan_store.settle(number, topic)
             return None
@@ -147,17 +148,6 @@ class RouteRunner:
             self.has_bad = True
         self._report(number, "bad", {}, late or plan)
 
-    def check_limits(self, number: int, counts: Counts) -> None:
-        """End the stream where too many rows are bad."""
-        pipeline, total = self.route.pipeline, sum_counts(counts)
-        if (
-            pipeline.most_bad is not None and total.bad > pipeline.most_bad
-        ) or total.bad > total.rows * pipeline.worst_share:
-            share = f"{pipeline.worst_share:.2%}"
-            allowed = share if pipeline.most_bad is None else f"{pipeline.most_bad} or {share}"
-            sentence = f"{total.bad} of {total.rows} rows are bad, allowed are {allowed}; see {pipeline.bad}"
-            raise TooManyBadRowsError(f"batch {number} of {pipeline.subject}: {sentence}")
-
     @property
     def _writer(self) -> str:
         return self.route.writer(self.plan_store.writer)
@@ -167,11 +157,33 @@ class RouteRunner:
         self.on_event(BatchEvent(number, name, tuple(sorted(counts.items())), seconds, plan, self.route.topic))
 
 
+def check_limits(pipeline: Pipeline, number: int, counts: Counts) -> None:
+    """Raise `TooManyBadRowsError` where more rows of a batch are bad than the pipeline allows."""
+    total = sum_counts(counts)
+    exceeds_count = pipeline.most_bad is not None and total.bad > pipeline.most_bad
+    if exceeds_count or total.bad > total.rows * pipeline.worst_share:
+        share = f"{pipeline.worst_share:.2%}"
+        allowed = share if pipeline.most_bad is None else f"{pipeline.most_bad} or {share}"
+        sentence = f"{total.bad} of {total.rows} rows are bad, allowed are {allowed}; see {pipeline.bad}"
+        raise TooManyBadRowsError(f"batch {number} of {pipeline.subject}: {sentence}")
+
+
 def evolve_ahead(rows: DataFrame, table: LakeTable, evolution: str, docs: Docs) -> None:
     """Bring a table to the columns of rows, if it has to grow for them, before they come. Raises `EvolutionError`."""
     columns, spark = add_comments(rows.schema, docs), rows.sparkSession
     have = tables.schema(spark, table)
+    ahead = find_columns_ahead(have, columns)
+    if ahead is None:
+        return
     if have is None:
-        tables.create(spark, table, drop_void_columns(columns))
-    elif any(one.kind in {"add", "widen"} for one in list_changes(have, columns)):
-        tables.fit_table(spark, columns, table, evolution)
+        tables.create(spark, table, ahead)
+    else:
+        tables.fit_table(spark, ahead, table, evolution)
+
+
+def find_columns_ahead(have: StructType | None, columns: StructType) -> StructType | None:
+    """The columns that a table must have before rows of these columns come; None where it can take them as it is."""
+    if have is None:
+        return drop_void_columns(columns)
+    grows = any(change.kind in {"add", "widen"} for change in list_changes(have, columns))
+    return columns if grows else None

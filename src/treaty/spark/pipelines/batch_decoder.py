@@ -99,12 +99,15 @@ class BatchDecoder:
         if before is not None and store.is_bound(batch, may_be_written=may_be_written):
             return before
         with open_registry(self._registry) as registry:
-            new_plan = self._make_plan(registry, spark, before)
-        if new_plan != before:
-            store.store(batch, FIRST, new_plan)
-        return new_plan
+            new_plan = self._make_plan(registry, before)
+        if new_plan is before:
+            return new_plan
+        fitted = fit_to_session(new_plan, spark)
+        if fitted != before:
+            store.store(batch, FIRST, fitted)
+        return fitted
 
-    def _make_plan(self, registry: Registry, spark: SparkSession, before: DecodePlan | None) -> DecodePlan:
+    def _make_plan(self, registry: Registry, before: DecodePlan | None) -> DecodePlan:
         """A plan of the subject's versions as they are now; the one before where there is nothing new, or the registry can't say now."""
         try:
             listed = registry.ask(ListVersions(subject_of(self._subject), visible="all")).answer.numbers
@@ -124,4 +127,4 @@ class BatchDecoder:
                 raise
             return before
         self._versions = tuple(listed)
-        return fit_to_session(plan, spark)
+        return plan

@@ -20,6 +20,7 @@ from treaty.plan.strictness import ForeignOptionError
 from treaty.plan.value import DecodePlan, RejectedSchema
 from treaty.spark.lake import tables
 from treaty.spark.lake.changes import EvolutionError
+from treaty.spark.lake.table import LakeTable
 from treaty.spark.pipelines.route import TopicRoute
 from treaty.spark.pipelines.rows import list_columns, refuse_double
 from treaty.spark.pipelines.value import Pipeline
@@ -32,12 +33,16 @@ PAUSE = 30.0
 
 @dataclass(slots=True)
 class RoutePlanner:
-    """Makes the plans of one route, whose pipeline has one subject. `versions` are the version numbers that the last plan
-    was made of.
+    """Makes the plans of one route, whose pipeline has one subject.
+
+    `fit_engine` gives a plan the engine that the session has for its format, and `find_columns` returns the columns of
+    a table, None where it is not there yet. `versions` are the version numbers that the last plan was made of.
     """
 
     route: TopicRoute
     registry: Registry
+    fit_engine: Callable[[DecodePlan], DecodePlan]
+    find_columns: Callable[[LakeTable], StructType | None]
     versions: tuple[int, ...] | None = None
     given_up: set[int] = field(default_factory=set)
 
@@ -46,44 +51,42 @@ class RoutePlanner:
         """The pipeline of this one route."""
         return self.route.pipeline
 
-    def plan(self, spark: SparkSession) -> DecodePlan:
+    def plan(self) -> DecodePlan:
         """The plan that the registry gives now, whether its table can take the rows or not. Raises what `make_plan`
         raises.
         """
-        return self._with_retries(lambda: self._make_plan(spark, None, frozenset()))
+        return self._with_retries(lambda: self._make_plan(None, frozenset()))
 
-    def make_first(self, spark: SparkSession) -> DecodePlan:
+    def make_first(self) -> DecodePlan:
         """The plan of a stream that has none. Raises what `make_plan` raises, and `EvolutionError` where no row would
         fit its table.
         """
-        return self.make_fitting(spark, None)
+        return self.make_fitting(None)
 
-    def make_fitting(self, spark: SparkSession, before: DecodePlan | None) -> DecodePlan:
-        """A plan made now that fits the table, else the one before. Raises as `first` does."""
-        return self._with_retries(
-            lambda: self._fit_to_table(spark, self._make_plan(spark, before, frozenset()), before)
-        )
+    def make_fitting(self, before: DecodePlan | None) -> DecodePlan:
+        """A plan made now that fits the table, else the one before. Raises as `make_first` does."""
+        return self._with_retries(lambda: self._fit_to_table(self._make_plan(before, frozenset()), before))
 
-    def refresh(self, spark: SparkSession, plan: DecodePlan) -> DecodePlan:
+    def refresh(self, plan: DecodePlan) -> DecodePlan:
         """The plan with what the registry has now; the same where it has nothing new, or can't say now."""
         try:
             numbers = self._list_versions()
             if numbers == self.versions:
                 return plan
-            new_plan = self._fit_to_table(spark, self._make_plan(spark, plan, frozenset()), plan)
+            new_plan = self._fit_to_table(self._make_plan(plan, frozenset()), plan)
         except (Unavailable, NotFound, PlanError):
             return plan  # rows whose ids it knows are read as before; those of other ids ask again by themselves
         self.versions = numbers
         return new_plan
 
-    def extend(self, spark: SparkSession, plan: DecodePlan, ids: frozenset[int]) -> DecodePlan:
+    def extend(self, plan: DecodePlan, ids: frozenset[int]) -> DecodePlan:
         """The plan with further ids (none: with further versions); the same where the registry knows none of them,
         after `patience` too. Raises `Unavailable`.
         """
         end = time.monotonic() + (0 if ids and ids <= self.given_up else self.pipeline.patience)
         pause = 0.05
         while True:
-            new_plan = self._with_retries(lambda: self._make_plan(spark, plan, ids))
+            new_plan = self._with_retries(lambda: self._make_plan(plan, ids))
             is_extended = ids <= new_plan.known if ids else new_plan.known != plan.known
             if is_extended or time.monotonic() >= end:
                 break
@@ -92,9 +95,9 @@ class RoutePlanner:
         self.given_up |= ids - new_plan.known
         # Where none of these ids was found, what else is new is the next batch's.
         useful = ids & new_plan.known if ids else new_plan.known - plan.known
-        return self._fit_to_table(spark, new_plan, plan) if useful else plan
+        return self._fit_to_table(new_plan, plan) if useful else plan
 
-    def _make_plan(self, spark: SparkSession, before: DecodePlan | None, ids: frozenset[int]) -> DecodePlan:
+    def _make_plan(self, before: DecodePlan | None, ids: frozenset[int]) -> DecodePlan:
         """The plan that follows the one before, with further ids, whether its table can take the rows or not."""
         pipeline = self.pipeline
         choices: dict[str, Any] = {
@@ -121,12 +124,12 @@ class RoutePlanner:
                 if not self.route.is_one_of_many:
                     raise
                 del choices[foreign.option]  # the other topics may be of the format that it is for
-        plan = fit_to_session(new_plan, spark)
+        plan = self.fit_engine(new_plan)
         if pipeline.keyed is None or not pipeline.keyed.subject:
             return plan
         had = before.key if before else None
         keys = make_plan(self.registry, pipeline.keyed.subject, reader="union", case_sensitive=False, before=had)
-        return replace(plan, key=fit_to_session(keys, spark))
+        return replace(plan, key=self.fit_engine(keys))
 
     def _list_versions(self) -> tuple[int, ...]:
         pipeline = self.pipeline
@@ -147,10 +150,20 @@ class RoutePlanner:
                 time.sleep(min(away.retry_after * 2**turn, PAUSE))
         return ask()
 
-    def _fit_to_table(self, spark: SparkSession, plan: DecodePlan, before: DecodePlan | None) -> DecodePlan:
+    def _fit_to_table(self, plan: DecodePlan, before: DecodePlan | None) -> DecodePlan:
         # A table with a key has other columns than the values: whether they fit is seen when rows are merged.
-        have = None if self.pipeline.keyed else tables.schema(spark, self.pipeline.good_table)
+        have = None if self.pipeline.keyed else self.find_columns(self.pipeline.good_table)
         return fit_plan(plan, before, self.pipeline, have)
+
+
+def make_planner(route: TopicRoute, registry: Registry, spark: SparkSession) -> RoutePlanner:
+    """The planner of a route in a session."""
+    return RoutePlanner(
+        route,
+        registry,
+        fit_engine=lambda plan: fit_to_session(plan, spark),
+        find_columns=lambda table: tables.schema(spark, table),
+    )
 
 
 def fit_plan(plan: DecodePlan, before: DecodePlan | None, pipeline: Pipeline, have: StructType | None) -> DecodePlan:

@@ -19,7 +19,7 @@ from treaty.spark.lake import tables
 from treaty.spark.lake.local_files import NeedsSparkError, find_local_folder
 from treaty.spark.lake.table import LakeTable, WriteId
 from treaty.spark.pipelines.plan_store import PLANS, PlanStore, query_id
-from treaty.spark.pipelines.planner import RoutePlanner
+from treaty.spark.pipelines.planner import make_planner
 from treaty.spark.pipelines.replay_lock import lock_replays
 from treaty.spark.pipelines.route import TopicRoute, make_route
 from treaty.spark.pipelines.rows import BAD_ID, BATCH, ERROR, decode_rows, write_good_rows
@@ -163,7 +163,7 @@ class _RouteReplay:
     def _preview(self) -> ReplayReport:
         """What a replay would do."""
         pipeline = self.route.pipeline
-        plan = RoutePlanner(self.route, self.registry).make_fitting(self.spark, self._newest_plan())
+        plan = make_planner(self.route, self.registry, self.spark).make_fitting(self._newest_plan())
         rows = self.route.select_rows(remaining_bad_rows(self.spark, pipeline.bad_table, self.row_filter))
         decoded = decode_rows(self._make_bad_row_pipeline((BAD_ID, *pipeline.keep)), rows, plan)
         counted = decoded.groupBy(F.coalesce(F.col(ERROR)["code"], F.lit("")).alias("code")).count().collect()
@@ -214,7 +214,7 @@ class _RouteReplay:
         if begun[0] > own:
             return *begun, self.plan_store.plans[topic, *begun], self._read_filter(begun[0])
         bound = self._last_batch()
-        plan = RoutePlanner(self.route, self.registry).make_fitting(self.spark, self._newest_plan())
+        plan = make_planner(self.route, self.registry, self.spark).make_fitting(self._newest_plan())
         number = max(last, *(key[1] for key in self.plan_store.plans), 0) + 1 if self.plan_store.plans else last + 1
         self._store_filter(number)
         self.plan_store.store(number, bound, plan, topic)

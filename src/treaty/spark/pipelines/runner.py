@@ -12,11 +12,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from treaty.core.registry import Registry
 from treaty.plan.addresses import open_registry
 from treaty.spark.lake.table import LakeTable
-from treaty.spark.pipelines.batch import RouteRunner
+from treaty.spark.pipelines.batch import RouteRunner, check_limits
 from treaty.spark.pipelines.batch_history import BatchHistory, BatchReport
 from treaty.spark.pipelines.counts import Counts
 from treaty.spark.pipelines.plan_store import PLANS, PlanStore, query_id
-from treaty.spark.pipelines.planner import RoutePlanner
+from treaty.spark.pipelines.planner import make_planner
 from treaty.spark.pipelines.restarts import PipelineQuery
 from treaty.spark.pipelines.route import TopicRoute, list_routes, make_route
 from treaty.spark.pipelines.rows import refuse_kept
@@ -138,14 +138,16 @@ class _StreamRun:
         try:
             counts: dict[str, Counts] = {}
             for route in self._routes(frame):
-                counts[route.topic] = self._runner_of(route).run_batch(route.select_rows(frame), number)
+                counts[route.topic] = self._runner_of(route, frame.sparkSession).run_batch(
+                    route.select_rows(frame), number
+                )
         finally:
             if several:
                 frame.unpersist()
         report = history.keep(number, time.time(), time.monotonic() - began, counts)
         self.hooks.on_report(report)
         for topic, some in counts.items():
-            self.runners[topic].check_limits(number, some)
+            check_limits(self.runners[topic].route.pipeline, number, some)
 
     def _open(self, spark: SparkSession) -> BatchHistory:
         if self.plan_store is None or self.history is None:
@@ -169,9 +171,9 @@ class _StreamRun:
         topics = sorted(row["topic"] for row in frame.select("topic").distinct().collect())
         return tuple(make_route(self.pipeline, one) for one in topics)
 
-    def _runner_of(self, route: TopicRoute) -> RouteRunner:
+    def _runner_of(self, route: TopicRoute, spark: SparkSession) -> RouteRunner:
         if route.topic not in self.runners:
             assert self.plan_store is not None, "opened before"
-            planner = RoutePlanner(route, self.registry)
+            planner = make_planner(route, self.registry, spark)
             self.runners[route.topic] = RouteRunner(route, self.plan_store, planner, self.hooks.on_event)
         return self.runners[route.topic]

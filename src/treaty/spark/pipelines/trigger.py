@@ -1,6 +1,7 @@
 """`StreamTrigger`: when a stream makes its next batch, and whether it ends."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -29,9 +30,14 @@ class StreamTrigger:
 
 def set_trigger(writer: DataStreamWriter, trigger: StreamTrigger) -> DataStreamWriter:
     """The writer of a stream with this trigger."""
+    return writer.trigger(**make_trigger_options(trigger))
+
+
+def make_trigger_options(trigger: StreamTrigger) -> dict[str, Any]:
+    """The argument of ``DataStreamWriter.trigger`` for this trigger."""
     match trigger.kind:
         case "available":
-            return writer.trigger(availableNow=True)
+            return {"availableNow": True}
         case "once":
-            return writer.trigger(once=True)
-    return writer.trigger(processingTime=trigger.every)
+            return {"once": True}
+    return {"processingTime": trigger.every}

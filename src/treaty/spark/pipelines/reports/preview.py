@@ -11,7 +11,7 @@ from treaty.plan.errors import PlanError
 from treaty.plan.value import DecodePlan
 from treaty.spark.lake import tables
 from treaty.spark.lake.changes import ColumnChange, EvolutionError, list_changes
-from treaty.spark.pipelines.planner import RoutePlanner
+from treaty.spark.pipelines.planner import make_planner
 from treaty.spark.pipelines.reports.suspect_queries import SuspectQuery, list_pipeline_queries
 from treaty.spark.pipelines.route import TopicRoute, list_routes, make_route
 from treaty.spark.pipelines.rows import list_columns, refuse_double, refuse_kept
@@ -61,7 +61,7 @@ def _preview_route(way: TopicRoute, registry: Registry, spark: SparkSession) -> 
     have = tables.schema(spark, pipeline.good_table)
     try:
         refuse_kept(pipeline)
-        plan = RoutePlanner(way, registry).plan(spark)
+        plan = make_planner(way, registry, spark).plan()
     except (NotFound, PlanError, PipelineError) as no:
         return PipelinePreview(way.topic, pipeline.subject, place, None, have is None, refused=(str(no),))
     rows = list_columns(plan)
