@@ -53,6 +53,12 @@ def _least(info: Any) -> Any:
             return "a"
 
 
+def _takes_null(info: Any) -> bool:
+    return isinstance(info, inspect.NoneType) or (
+        isinstance(info, inspect.UnionType) and any(isinstance(kind, inspect.NoneType) for kind in info.types)
+    )
+
+
 ANSWERS = sorted(
     _structs(
         [kind for table in EVERYTHING.values() for operation in table.values() if (kind := operation.answer.kind)]
@@ -73,6 +79,24 @@ def test_an_answer_that_says_the_least_is_as_described(kind: type[msgspec.Struct
     printed = json.loads(msgspec.json.encode(msgspec.convert(_least(inspect.type_info(kind)), kind)))
     described = jsonschema_rs.validator_for({"$ref": f"#/components/schemas/{name}", "components": components})
     assert [error.message for error in described.iter_errors(printed)] == []
+
+
+@pytest.mark.parametrize("kind", ANSWERS, ids=lambda kind: str(kind.__name__))
+def test_null_is_described_where_it_is_printed_and_nowhere_else(
+    kind: type[msgspec.Struct], components: dict[str, Any]
+) -> None:
+    info = inspect.type_info(kind)
+    assert isinstance(info, inspect.StructType)
+    required = [member for member in info.fields if member.required]
+    empty = {member.encode_name: None if _takes_null(member.type) else _least(member.type) for member in required}
+    printed = json.loads(msgspec.json.encode(msgspec.convert(empty, kind)))
+    members: dict[str, Any] = components["schemas"][kind.__name__.removesuffix("Body")].get("properties", {})
+    described = {
+        name
+        for name, member in members.items()
+        if jsonschema_rs.validator_for({**member, "components": components}).is_valid(None)
+    }
+    assert described == {name for name, value in printed.items() if value is None}
 
 
 def test_a_comparison_of_texts_has_members_without_a_value(components: dict[str, Any]) -> None:

@@ -83,15 +83,21 @@ def _list_omitting(kinds: Sequence[Any]) -> Iterator[str]:
 
 
 def _close_object(part: Schema, *, omits_defaults: bool) -> Schema:
-    """Leave out members that are not named, and null where it is never printed: a member with null for its default is
-    printed, unless the type leaves out such members.
+    """Leave out members that are not named, and null where it is never printed.
+
+    It is printed for a member that has no default, and for one whose default it is, unless the type leaves out such members.
     """
+    required = part.get("required", ())
+
+    def prints_null(name: str, member: Schema) -> bool:
+        return name in required or (not omits_defaults and member.get("default", "") is None)
+
     members = {
-        name: _close_value(member)
-        if omits_defaults or member.get("default", "") is not None
-        else {
-            key: _close_value(value) if key != "anyOf" else value for key, value in member.items() if key != "default"
+        name: {
+            key: value if key == "anyOf" else _close_value(value) for key, value in member.items() if key != "default"
         }
+        if prints_null(name, member)
+        else _close_value(member)
         for name, member in part.get("properties", {}).items()
     }
     closed: Schema = _close_value({key: value for key, value in part.items() if key != "properties"})
