@@ -25,8 +25,6 @@ SECONDS = 300
 """How long making it may take."""
 QUICK = "-Xlog:disable -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -XX:ArchiveRelocationMode=0"
 """No words about archives on stdout, no check of each class, and the file's pages as they are."""
-ROOM = "-XX:MetaspaceSize=192m"
-"""All objects are not looked through each time that classes take more room."""
 LAUNCHER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For the small JVM that puts Spark's command together."""
 DRIVER = "tests.real.pipeline_driver"
@@ -38,7 +36,7 @@ def environment() -> Mapping[str, str]:
     """What Spark is told so that its JVMs start quickly, with the archive if there is one."""
     from treaty.spark.session import QUICK_START  # noqa: PLC0415 (loads Spark)
 
-    jars, options = _jars(), f"{QUICK} {ROOM} {QUICK_START}"
+    jars, options = _jars(), f"{QUICK} {QUICK_START}"
     told = {"SPARK_LAUNCHER_OPTS": LAUNCHER, "SPARK_SUBMIT_OPTS": options}
     told |= {"PYSPARK_SUBMIT_ARGS": f"--driver-class-path {shlex.quote(os.pathsep.join(jars))} pyspark-shell"}
     place = _place(jars)

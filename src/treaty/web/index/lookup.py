@@ -28,8 +28,10 @@ FIELD_CHARACTERS = 100_000
 """Characters of names of a schema up to which a hit shows those that were asked for."""
 FACETS = 20
 """Values of one facet that are counted, the most frequent ones."""
-COUNTED_ROWS = 1_000
+COUNTED_ROWS = 500
 """Rows of the index that are passed over to count further versions where the page is full; past them more is said to be found."""
+CACHE_BYTES = 4 << 20
+"""Pages of the index that a process keeps in memory: a search reads rows of a thousand schemas and subjects more than once."""
 ROWS_LEARNING = 10_000
 """Versions that a search passes over while it is not known whether its caller may read few subjects or many."""
 _BUILDING = "the search index of this server is being built; try again in a few seconds"
@@ -69,6 +71,7 @@ class IndexFile:
             self._connection = sqlite3.connect(
                 f"{self._path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False
             )
+            self._connection.execute(f"PRAGMA cache_size = -{CACHE_BYTES // 1024}")
             self._inode = inode
         return self._connection
 
@@ -165,12 +168,12 @@ def _count(places: VersionPlaces, page: int, readable: ReadableSubjects) -> tupl
     counted: list[int] = []
     passed, end = 0, TOP
     for block in places.below(TOP):
-        if len(counted) > page and passed >= COUNTED_ROWS:
-            return counted, end
         counted += readable.select(block.places)
         if len(counted) > SEARCH_COUNTED:
             return counted[:SEARCH_COUNTED], counted[SEARCH_COUNTED - 1]
         passed, end = passed + block.rows, block.low
+        if len(counted) > page and passed >= COUNTED_ROWS:
+            return counted, end
     return counted, end
 
 
