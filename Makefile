@@ -85,11 +85,13 @@ demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; en
 quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
 	$(PYTEST) --ignore=tests/house -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --cases --budget=quick
 
-test: $(STAMP) browser ## All tests but the soak and those of `make check`, in about 25 minutes on two cores
+test: $(STAMP) browser ## All tests but the soak and those of `make check`, in about 20 minutes on two cores
 	@failed=""; \
 	without() { $$1 $(PYTEST) --ignore=tests/house -m "not jvm and not soak" $(SHUFFLED) $(MORE) $(SHARE) $(ENDING) --durations=25 --budget=test; }; \
-	with() { $(BIN)/python -m tests.servers.jars || return 1; $(BIN)/python -m tests.servers.archive || true; \
-	  $(PYTEST) $(JVM_TESTS) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) $(SHARE) $(ENDING) --durations=25 --budget=jvm; }; \
+	with() { $(BIN)/python -m tests.servers.jars most || return 1; $(BIN)/python -m tests.servers.jars & fetching=$$!; \
+	  $(BIN)/python -m tests.servers.archive || true; \
+	  $(PYTEST) $(JVM_TESTS) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) $(SHARE) $(ENDING) --durations=25 --budget=jvm && code=0 || code=$$?; \
+	  wait $$fetching || true; return $$code; }; \
 	if [ "$(TOGETHER)" ]; then \
 	  echo "== tests with a JVM run beside those without one: their lines begin with 'jvm | '"; \
 	  set -m; { with 2>&1 | (trap '' INT; exec sed -u 's/^/jvm | /'); } </dev/null & jvm=$$!; without "nice -n 2" </dev/null & other=$$!; \

@@ -2,7 +2,8 @@
 
 Nothing is needed but what the checkout has anyway: a JDK and pyspark. Like Spark, it asks the repository that
 ``DEFAULT_ARTIFACT_REPOSITORY`` names, else the one that Ivy knows. `python -m tests.servers.jars` fetches what all tests
-need ahead of them.
+need ahead of them; with the word ``most`` it fetches what most of them need, Spark's packages and a broker. A test that needs
+a list which is being fetched waits for it.
 """
 
 import fcntl
@@ -116,30 +117,36 @@ def _parts(coordinate: str) -> list[str]:
     return coordinate.split(":")
 
 
-def fetch_all() -> None:
-    """Fetch what the tests that start a JVM need."""
-    from tests.facades.iglu import scala_client  # noqa: PLC0415 (it asks this module)
-    from tests.facades.schemarepo.java_clients import client_classpath  # noqa: PLC0415 (it asks this module)
-    from tests.oracle.pravega import pravega_classpath  # noqa: PLC0415 (it asks this module)
+def fetch_most() -> None:
+    """Fetch what most tests that start a JVM need."""
     from tests.servers.kafka import broker_classpath  # noqa: PLC0415 (it asks this module)
     from treaty.spark.jars import fetch_token_jar, packages, read_jar_list  # noqa: PLC0415 (loads Spark)
     from treaty.spark.session import session  # noqa: PLC0415 (loads Spark)
 
     broker_classpath()
-    client_classpath()
-    scala_client.client_classpath()
-    pravega_classpath()
     fetch_token_jar()
     if not read_jar_list(packages(iceberg=True, kafka=True)):
         session("treaty jars", master="local[1]", iceberg=True, kafka=True).stop()
 
 
-def main() -> int:
+def fetch_all() -> None:
+    """Fetch what the tests that start a JVM need, clients of other systems among it."""
+    from tests.facades.iglu import scala_client  # noqa: PLC0415 (it asks this module)
+    from tests.facades.schemarepo.java_clients import client_classpath  # noqa: PLC0415 (it asks this module)
+    from tests.oracle.pravega import pravega_classpath  # noqa: PLC0415 (it asks this module)
+
+    fetch_most()
+    client_classpath()
+    scala_client.client_classpath()
+    pravega_classpath()
+
+
+def main(function: str) -> int:
     """Fetch in a process of its own, which is ended and started again where a repository does not answer: what it has
     got stays. Returns 1 where that does not help.
     """
     for attempt in range(1, ATTEMPTS + 1):
-        program = "from tests.servers.jars import fetch_all; fetch_all()"
+        program = f"from tests.servers.jars import {function}; {function}()"
         process = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, start_new_session=True)
         try:
             if not process.wait(ATTEMPT_SECONDS):
@@ -157,4 +164,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("fetch_most" if sys.argv[1:] == ["most"] else "fetch_all"))

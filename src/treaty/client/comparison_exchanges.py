@@ -1,4 +1,4 @@
-"""Methods of a connection that compare and search; exchanges as in `exchanges`."""
+"""`diff`, `try_change` and `search` of a connection: the request that each makes, as `exchanges` does for other methods. Their bodies over HTTP are in `wire/differences.py` and `wire/search.py`."""
 
 from treaty.client.exchanges import as_draft
 from treaty.core.limits import SEARCH_PAGE

@@ -1,4 +1,7 @@
-"""What API keys allow on this server, and how they are found."""
+"""API keys found in the registry by their digest, and the access of who sends one: the rule of the key, and what everybody may.
+
+What the rule of a key allows is in `core.access.api_key_rules`.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""`treaty lock` and `treaty compile`: a project of SQL is pinned to what it takes from a registry, and checked without one."""
+"""`treaty lock` and `treaty compile`: a project of SQL is pinned to what it takes from a registry, and checked without one. What the lock holds is in `metastore/project/lock.py`, the check in `compilation.py` beside that."""
 
 import sys
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Statements parsed in this process and carried out with requests of a registry: for a log, and for CASCADE."""
+"""Statements parsed in this process and carried out with requests of a registry: for a log, for CASCADE, and for queries that this program may plan. `statement_session` chooses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing

@@ -1,4 +1,4 @@
-"""A session of statements with a registry: a server gets their text, a log in this process gets their requests.
+"""Which way statements go: a server gets their text, a log in this process gets their requests by `registry_session`.
 
 A server parses and carries out what it gets, so that the program needs nothing of the metastore and starts in a moment. Its
 parser is loaded for a log, for CASCADE, which is shown and asked for before it is sent, and for queries that this program may plan.

@@ -1,4 +1,4 @@
-"""`ClientState`: the state of a client between requests, and `NodePool`: its choice among several nodes.
+"""`ClientState`: the state of a client between requests, and `NodePool`: which node is asked next, and how long one that failed is left out.
 
 The last node that answered is preferred; nodes in backoff after failures are left out.
 """

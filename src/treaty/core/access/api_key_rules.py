@@ -1,4 +1,4 @@
-"""What API keys allow, as rules."""
+"""What a key of Iglu's API allows, as a rule: by its action (READ, BUMP, CREATE, CREATE_VENDOR) and its vendor, and what a super key allows."""
 
 from treaty.core.access.rights import AccessRule, Permission, patterns_of_vendor, with_included
 from treaty.core.messages.api_keys import EVERY_VENDOR, PRINCIPAL, SHORT_ID, ApiKeyFound, KeyAction

@@ -1,4 +1,4 @@
-"""The permissions that one kind of request needs. They do not depend on the state."""
+"""Permissions of requests whose need depends on what they say, such as a registration that skips its policy; a plain need is one of `permissions`."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Bad events as Snowplow's bad rows."""
+"""`to_snowplow_bad_rows`: bad events of a frame as a column of texts, and which columns they came from; each text is made in `arrow/iglu/bad_rows.py`."""
 
 import time
 from collections.abc import Iterable, Iterator

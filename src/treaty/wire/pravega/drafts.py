@@ -1,4 +1,4 @@
-"""Schemas as Pravega's clients send them: bytes and a type, as drafts of the registry and back."""
+"""Schemas as Pravega's clients send them: bytes and a type, as drafts of the registry and back; the branch that is meant of an Avro union is chosen in `avro_unions`."""
 
 from treaty.core.messages.versions import VersionFound
 from treaty.core.refusals import Invalid, InvalidSchema, Reason

@@ -1,4 +1,4 @@
-"""Texts that match a regular expression, for the plain kind of expressions; looks around are passed over."""
+"""Example texts that match a `pattern`, a regular expression, for the plain kind of expressions; looks around are passed over."""
 
 import re
 import string

@@ -1,4 +1,4 @@
-"""Diagnostics of one file: what each rule expects, and the list that a check fills."""
+"""The remedy that goes with the fault of each rule, and the list that a check of a file fills; the checks are in `validation`."""
 
 from collections.abc import Mapping
 

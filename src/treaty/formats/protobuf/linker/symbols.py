@@ -1,4 +1,4 @@
-"""The names that a file defines."""
+"""The full names that a file defines, by which its types are found; a name that is defined twice is refused."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -11,7 +11,7 @@ from treaty.formats.jsonschema.compare.differences import DifferenceReport
 from treaty.formats.jsonschema.compare.discriminator import LARGE, BranchTable
 from treaty.formats.jsonschema.compare.fixpoint import FixpointSolver, PairQuestion, Task
 from treaty.formats.jsonschema.compare.proof.facts import NUMERIC, FactCase, FactSource, ValueFacts
-from treaty.formats.jsonschema.compare.proof.structure import is_same_structure
+from treaty.formats.jsonschema.compare.proof.same_structure import is_same_structure
 from treaty.formats.jsonschema.compare.proof.subvalues import get_item_source, get_property_source
 from treaty.formats.jsonschema.compare.rules import treaty as rules
 from treaty.formats.jsonschema.compare.view import UNRESOLVED, SchemaView

@@ -1,4 +1,4 @@
-"""Goals about the values inside a value: properties, names, dependencies, items."""
+"""Keywords of the reader about what is inside objects and arrays (properties, names, dependencies, items): whether each follows from what `subvalues` knows of the writer."""
 
 from collections.abc import Generator, Iterable
 
