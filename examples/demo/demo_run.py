@@ -52,7 +52,8 @@ class DemoResult:
     refused: list[str] = field(default_factory=list)
     figures: dict[str, Any] = field(default_factory=dict)
     proof: dict[str, Any] = field(default_factory=dict)
-    written: dict[str, int] = field(default_factory=dict)
+    dimension_rows: dict[str, int] = field(default_factory=dict)
+    """Events of each topic that flights are joined with, by its name."""
     query: QueryResult = field(default_factory=QueryResult)
     encoding: float = 0.0
     seconds: float = 0.0
@@ -61,7 +62,7 @@ class DemoResult:
     def holds(self) -> bool:
         """Whether every event of every topic is in exactly one table, the right one, and the query has the computed rows."""
         others = self.figures.get("dimensions", {})
-        whole = all(name in others and others[name]["rows"] == rows for name, rows in self.written.items())
+        whole = all(name in others and others[name]["rows"] == rows for name, rows in self.dimension_rows.items())
         tables = bool(self.proof.get("holds")) and whole and all(dimension["holds"] for dimension in others.values())
         return tables and self.query.holds
 
@@ -88,13 +89,13 @@ class DemoRun:
     listener: ProgressListener
     result: DemoResult = field(init=False)
     stream: Iterator[DemoEvent] = field(init=False)
-    written: int = 0
+    row_count: int = 0
     phase: int = 0
     rows: dict[int, int] = field(default_factory=dict)
     job: ChildProcess = field(init=False)
     query: QueryDemo = field(init=False)
     writer: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
-    writing: list[Future[None]] = field(default_factory=list)
+    phase_writes: list[Future[None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Make an empty result."""
@@ -160,7 +161,7 @@ class DemoRun:
             foreign = next(dimension_ids[0] for name, dimension_ids in ids.items() if name != dimension.name)
             batch = list(dimensions.events(dimension, ids[dimension.name], foreign, until))
             write(batch, self.folder, dimension.name, "all")
-            self.result.written[dimension.name] = len(batch)
+            self.result.dimension_rows[dimension.name] = len(batch)
             many = "a version" if len(dimension.versions) == 1 else f"{len(dimension.versions)} versions"
             self.listener.say(f"[b]{dimension.name}[/b]: {many} in {dimension.format_label}, {len(batch):,} events")
         return ids["planes"][0]
@@ -175,9 +176,9 @@ class DemoRun:
             f"[b]version {number}[/b] registered with id {version.schema_id}: {schemas.STORY[self.phase]}"
         )
         self.phase = number
-        written = self.writer.submit(self.write_phase, number)
-        self.writing.append(written)
-        written.add_done_callback(lambda future: self.job.stop() if future.exception() else None)
+        phase_write = self.writer.submit(self.write_phase, number)
+        self.phase_writes.append(phase_write)
+        phase_write.add_done_callback(lambda future: self.job.stop() if future.exception() else None)
 
     def write_phase(self, number: int) -> None:
         """Write the events of a phase, counted from 1, in its files."""
@@ -186,10 +187,10 @@ class DemoRun:
         until = self.total if number == len(PHASES) else int(share * self.total)
         for part in range(FILES[number - 1]):
             left = FILES[number - 1] - part
-            batch = list(islice(self.stream, (until - self.written) // left))
+            batch = list(islice(self.stream, (until - self.row_count) // left))
             write(batch, self.folder, "flights", f"{number - 1}-{part}")
-            self.written += len(batch)
-            self.listener.wrote(self.written)
+            self.row_count += len(batch)
+            self.listener.wrote(self.row_count)
         self.result.encoding += time.monotonic() - began
 
     def follow_job(self, *, crash: bool) -> bool:
@@ -212,8 +213,8 @@ class DemoRun:
             self.handle_step(step)
             if name == "dimensions":
                 return False
-        for phase in self.writing:
-            phase.result()
+        for phase_write in self.phase_writes:
+            phase_write.result()
         message = f"the job ended unexpectedly; its log is {self.folder / 'job.log'}"
         raise RuntimeError(message)
 

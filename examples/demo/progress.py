@@ -21,8 +21,8 @@ class ProgressBars:
     """A `ProgressListener` with two bars: events written, and events in the tables."""
 
     progress: Progress
-    writing: TaskID
-    decoding: TaskID
+    event_bar: TaskID
+    row_bar: TaskID
 
     def say(self, words: str) -> None:
         """Print a line above the bars."""
@@ -32,11 +32,11 @@ class ProgressBars:
 
     def wrote(self, rows: int) -> None:
         """Move the first bar."""
-        self.progress.update(self.writing, completed=rows)
+        self.progress.update(self.event_bar, completed=rows)
 
     def decoded(self, rows: int) -> None:
         """Move the second bar."""
-        self.progress.update(self.decoding, completed=rows)
+        self.progress.update(self.row_bar, completed=rows)
 
 
 def _format_number(value: float | None) -> str:
@@ -48,8 +48,8 @@ def show_progress(console: Console, total: int) -> Iterator[ProgressBars]:
     """Two bars for as long as the block runs."""
     columns = TextColumn("  {task.description:<26}"), BarColumn(40), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console) as progress:
-        writing = progress.add_task("flights written as events", total=total)
-        yield ProgressBars(progress, writing, progress.add_task("events in the two tables", total=total))
+        event_bar = progress.add_task("flights written as events", total=total)
+        yield ProgressBars(progress, event_bar, progress.add_task("events in the two tables", total=total))
 
 
 def print_report(console: Console, story: DemoResult, page: Path) -> None:

@@ -67,9 +67,9 @@ def main(folder: str, url: str, total: int) -> None:
     read = finish_dimensions(spark, places.root, others)
     _send_step("dimensions", rows=read)
     with ThreadPoolExecutor() as pool:
-        checked = pool.submit(_check_tables, spark, places, read, total)
+        table_check = pool.submit(_check_tables, spark, places, read, total)
         carry_out(spark, registry.registry, places.root, lambda: json.loads(words.get()), _send_step)
-        checked.result()
+        table_check.result()
     registry.close()
     spark.stop()
 

@@ -52,8 +52,8 @@ def _table_section(result: QueryResult) -> str:
     )
 
 
-def _verdict(checked: CheckedTable) -> str:
-    return "<b>equal, row by row,</b>" if checked.holds else "<b>NOT EQUAL</b>"
+def _verdict(result: CheckedTable) -> str:
+    return "<b>equal, row by row,</b>" if result.holds else "<b>NOT EQUAL</b>"
 
 
 def _cells(rows: Sequence[DelayRow]) -> list[DelayCell]:
@@ -91,8 +91,8 @@ def _replacement_section(result: QueryResult) -> str:
     )
 
 
-def _mark(checked: CheckedTable) -> str:
-    return "<mark class=new>equal</mark>" if checked.holds else "<mark>not equal</mark>"
+def _mark(result: CheckedTable) -> str:
+    return "<mark class=new>equal</mark>" if result.holds else "<mark>not equal</mark>"
 
 
 def _same_rows(tables: Sequence[CheckedTable]) -> str:
