@@ -17,7 +17,7 @@ from treaty.core.state.table import K, Table, V
 from treaty.core.state.view import Tables
 from treaty.web.index.entries import as_indexed, text_to_read
 from treaty.web.index.extraction import extract
-from treaty.web.index.storage import GROWING, create_index, pair_tokens, remove_index, set_full_text
+from treaty.web.index.storage import GROWING, MANY, MANY_BYTES, create_index, pair_tokens, remove_index, set_full_text
 from treaty.web.index.update import SHOWN, mark_of, put_recent_from, put_sources, put_stamp
 
 READ = """CREATE TEMP TABLE row (context TEXT, schema INTEGER, subject INTEGER, number INTEGER, state TEXT)"""
@@ -136,6 +136,8 @@ class _IndexBuild:
             self._do("INSERT INTO posting (rowid, tokens) VALUES (?, ?)", (count, entry.tokens))
             if entry.tags:
                 self._put_all("INSERT INTO tag VALUES (?, ?)", ((count, tag) for tag in entry.tags))
+            if count == MANY:
+                set_full_text(self._connection, {"hashsize": MANY_BYTES})
             self._progress(count)
         return count
 

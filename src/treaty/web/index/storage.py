@@ -34,6 +34,10 @@ GROWING = {"hashsize": 1 << 20, "automerge": SEGMENTS, "crisismerge": SEGMENTS}
 """Settings of the full-text tables: bytes that are gathered in memory before a piece is written, and pieces that may stand side by side."""
 BUILDING = {"hashsize": 1 << 20, "automerge": 0, "crisismerge": 1_999}
 """The same while a file is built: pieces are merged once, in the end. What is gathered fits a processor's cache, where it is sorted."""
+MANY = 250_000
+"""Schemas from which on a file gathers `MANY_BYTES`: with so many pieces, joining them takes longer than sorting larger ones."""
+MANY_BYTES = 2 << 20
+"""Bytes that are gathered in memory before a piece is written, in a file of many schemas."""
 FULL_TEXT = ("posting", "part_like", "subject_like", "subject_pair")
 """Tables of full text."""
 TABLES = """
