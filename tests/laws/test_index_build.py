@@ -34,7 +34,8 @@ def as_layers(it: Bench, later: int) -> LayeredTables:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_built_index_answers_as_one_that_grew(seed: int, tmp_path: Path) -> None:
+def test_a_built_index_answers_as_one_that_grew(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treaty.web.index.build.MANY", 10)
     chance, it, there = random.Random(seed), new_bench(), dict[Subject, tuple[Fields, str, str, str]]()
     it.do(
         Register(
