@@ -40,27 +40,45 @@ def fixed(name: str, precision: int, scale: int) -> dict[str, Any]:
 
 
 def decode_sevens(old: list[Any], new: list[Any]) -> list[Any]:
-    """What is read of one column of a choice whose first two members are fixed types that hold 70: a value of each."""
+    """What is read of one column of a choice whose first two members are fixed types that hold 70: a value of each, or the code of the error."""
     texts = [record(("x", branches)) for branches in (old, new)]
     with connect("memory:") as registry:
         registry.ask(SetConfig(Scope("*"), Config(level="NONE")))
         subject = subject_of("orders-value")
         ids = [registry.ask(Register(subject, Draft(text))).answer.version.schema_id for text in texts]
         plan = make_plan(registry, "orders-value", engine="fastavro")
-    frames = [b"\0" + ids[0].to_bytes(4, "big") + branch + (70).to_bytes(5, "big") for branch in (b"\x02", b"\x04")]
-    found = decode(pa.array(frames, pa.binary()), plan, flatten=True)
-    assert found["error"].to_pylist() == [None, None]
-    values: list[Any] = found["x"].to_pylist()
-    return values
+    places = [at for at, branch in enumerate(old) if isinstance(branch, dict)]
+    frames = [b"\0" + ids[0].to_bytes(4, "big") + bytes([2 * place]) + (70).to_bytes(5, "big") for place in places]
+    rows = decode(pa.array(frames, pa.binary()), plan).to_pylist()
+    return [row["error"]["code"] if row["error"] else row["record"]["x"] for row in rows]
 
 
+SEVEN = Decimal("7.00")
+
+
+@pytest.mark.parametrize("scale", [1, 2], ids=["another scale", "the same scale"])
 @pytest.mark.parametrize("other", ["string", "null"])
-def test_two_fixed_types_of_one_scale_are_read_as_one_of_another(other: str) -> None:
-    """Rows of the first were malformed."""
-    both = {**fixed("D", 11, 2), "aliases": ["A", "B"]}
-    found = decode_sevens([other, fixed("A", 10, 1), fixed("B", 10, 1)], [other, both])
-    values = [one["member1"] if other == "string" else one for one in found]
-    assert values == [Decimal("7.00"), Decimal("7.00")]
+@pytest.mark.parametrize(
+    ("writers", "name", "aliases", "read"),
+    [
+        ("AB", "D", ["A", "B"], [True, False]),
+        ("BA", "D", ["A", "B"], [True, False]),
+        ("AD", "D", ["A"], [False, True]),
+        ("DA", "D", ["A"], [True, False]),
+        ("A", "D", ["A", "B"], [True]),
+    ],
+    ids=["by two aliases", "in the other order", "by its name, behind an alias", "by its name", "alone"],
+)
+def test_of_two_types_of_a_choice_that_are_one_to_the_reader_one_is_read(
+    writers: str, name: str, aliases: list[str], read: list[bool], other: str, scale: int
+) -> None:
+    """Java's library refuses a choice of two types of one name, and with it the rows of all versions of the plan."""
+    old: list[Any] = [fixed(f"shop.{one}", 9 + scale, scale) for one in writers]
+    new = {**fixed(f"shop.{name}", 11, 2), "aliases": aliases}
+    seven = SEVEN if scale == 1 else Decimal("0.70")
+    value = seven if other == "null" else {"member0": None, "member1": seven}
+    found = decode_sevens([other, *old], [other, new])
+    assert found == [value if is_read else "RESOLUTION" for is_read in read]
 
 
 def test_two_fixed_types_of_one_scale_are_read_as_two_of_another() -> None:
@@ -68,8 +86,22 @@ def test_two_fixed_types_of_one_scale_are_read_as_two_of_another() -> None:
     found = decode_sevens(
         ["null", fixed("a.A", 10, 1), fixed("a.B", 10, 1)], ["null", fixed("b.A", 11, 2), fixed("b.B", 11, 2)]
     )
-    seven = Decimal("7.00")
-    assert found == [{"member0": seven, "member1": None}, {"member0": None, "member1": seven}]
+    assert found == [{"member0": SEVEN, "member1": None}, {"member0": None, "member1": SEVEN}]
+
+
+@pytest.mark.parametrize("default", [None, 5000])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_default_is_not_lost_where_another_record_has_the_field_in_another_unit(
+    order: tuple[int, int], default: int | None
+) -> None:
+    """Two records of a version are one to the reader, and one of them lacks a field: its rows had null there."""
+    seconds = {"name": "id", "type": "int"}
+    parts = [("p.Part", [seconds, {"name": "at", "type": MILLIS}]), ("q.Part", [seconds])]
+    old = [{"type": "record", "name": parts[at][0], "fields": parts[at][1]} for at in order]
+    at = {"name": "at", "type": MICROS if default else ["null", MICROS], "default": default}
+    said = refusals(record(("x", old)), record(("x", {"type": "record", "name": "p.Part", "fields": [seconds, at]})))
+    assert len(said) == (1 if default else 0)
+    assert all("two places of the writer differ in how p.Part.at is to be read" in one for one in said)
 
 
 def test_units_that_no_column_could_tell_apart_are_refused() -> None:

@@ -5,7 +5,7 @@ field with a different logical type is read into a hidden field of the reader.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -24,10 +24,12 @@ from treaty.formats.avro.model import (
     AvroUnion,
     Field,
     NamedType,
+    ResolvedType,
     is_null,
     simple_of,
 )
 from treaty.formats.avro.resolution import DEEPER, DEEPER_MARK, AvroResolution, find_named_reader, pair_fields
+from treaty.formats.avro.rules import MISSING_UNION_BRANCH
 from treaty.plan.avro.bounds import is_deeper
 from treaty.plan.avro.columns import has_one_column
 from treaty.plan.avro.logical_types import find_logical, resolve_logical
@@ -49,7 +51,7 @@ class FittedWriter:
     """A rewritten writer.
 
     `aliases` gives the reader's name for each of its named types, `hidden` the hidden fields that it fills, `extra` the
-    named types that those need in the reader.
+    named types that those need in the reader. `unread` says which types are read by nobody, though the reader takes them.
     """
 
     root: AvroType
@@ -58,6 +60,7 @@ class FittedWriter:
     hidden: tuple[HiddenField, ...]
     extra: tuple[NamedType, ...]
     findings: tuple[Finding, ...]
+    unread: tuple[Finding, ...] = ()
 
 
 def fit_writer(writer: AvroSchema, reader: AvroSchema, prefix: str) -> FittedWriter:
@@ -68,8 +71,8 @@ def fit_writer(writer: AvroSchema, reader: AvroSchema, prefix: str) -> FittedWri
     work.check_root()
     root = work.pair(writer.root, reader.root, "")
     hidden = tuple(one for one in work.hidden.values() if one)
-    extra = tuple(reader_names[full] for full in reader_names.keys() - reader.names.keys())
-    return FittedWriter(root, work.names, tuple(work.aliases), hidden, extra, tuple(work.findings))
+    extra = tuple(named for full, named in reader_names.items() if full not in reader.names)
+    return FittedWriter(root, work.names, tuple(work.aliases), hidden, extra, tuple(work.findings), tuple(work.unread))
 
 
 @dataclass(slots=True)
@@ -84,8 +87,11 @@ class _Fitter:
     aliases: list[tuple[str, str]] = field(default_factory=list)
     hidden: dict[tuple[str, str], HiddenField | None] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    unread: list[Finding] = field(default_factory=list)
     turns: dict[str, int] = field(default_factory=dict)
     """The last number that was put behind a name because the name was taken."""
+    origins: dict[str, str] = field(default_factory=dict)
+    """By the name of a hidden type, that of the reader's type in whose place it stands."""
     lasts: frozenset[str] = frozenset()
     """The last parts of the names and aliases of the reader's types."""
 
@@ -123,17 +129,17 @@ class _Fitter:
             if target is not None and isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
                 named = find_named_reader(solid, self.reader.resolve(target))
                 full = named.full if named else ""
-                if full not in owners or solid.full == full:
+                if full not in owners or solid.full == self.origins.get(full, full):
                     owners[full] = place
             targets.append((part, target, full))
         parts = []
         for place, (part, target, full) in enumerate(targets):
             aliased, solid = not full or owners[full] == place, self.writer.resolve(part)
             # A record is found by its fields, these in a reader's union by the whole name alone.
-            by_name = isinstance(new, AvroUnion) and isinstance(solid, AvroEnum | AvroFixed)
-            if by_name and not aliased:
-                aliased = solid.full in self.reader.names[full].aliases  # type: ignore[union-attr] # an enum or a fixed
-            parts.append(self.pair(part, None if by_name and not aliased else target, path, aliased=aliased))
+            is_unread = not aliased and isinstance(new, AvroUnion) and isinstance(solid, AvroEnum | AvroFixed)
+            if is_unread:
+                self._add_unread(path, solid, self.writer.resolve(old.branches[owners[full]]))
+            parts.append(self.pair(part, None if is_unread else target, path, aliased=aliased))
         return AvroUnion(tuple(parts))
 
     def _targets(self, writer: AvroType, reader: AvroType | None) -> list[AvroType | None]:
@@ -182,6 +188,8 @@ class _Fitter:
                 fields.append(Field(target.name, self.pair(old_field.type, target.type, at)))
             else:
                 fields.append(Field(secret.name, self.pair(old_field.type, secret.type, at)))
+        if new:
+            self._agree_on_defaults(new, {target.name for target in pairs.values()}, path)
         if new and new.full.startswith(DEEPER):
             fields.append(Field(DEEPER_MARK, AvroPrimitive("null")))
         return AvroRecord(full, tuple(fields))
@@ -194,12 +202,21 @@ class _Fitter:
         if hows:
             how = ",".join(sorted(hows))
             secret = HiddenField(record.full, new.name, hidden_name(record, new.name, how), changed, how)
-        first_secret = self.hidden.setdefault((record.full, new.name), secret)
-        if first_secret != secret:
-            self._add_finding(
-                path, f"two places of the writer differ in how {record.full}.{new.name} is to be read", "", ""
-            )
+        self._agree(record, new, secret, path)
         return secret
+
+    def _agree_on_defaults(self, record: AvroRecord, filled: Container[str], path: str) -> None:
+        """A field that a record of the writer lacks has its default, unless the value of a hidden field takes its place."""
+        for target in record.fields:
+            if target.name not in filled and target.default is not ABSENT and target.default is not None:
+                self._agree(record, target, None, f"{path}/{target.name}")
+
+    def _agree(self, record: AvroRecord, field: Field, secret: HiddenField | None, path: str) -> None:
+        """A field of the reader is in one hidden field, in all records of the writer that are read as its own, or in none."""
+        if self.hidden.setdefault((record.full, field.name), secret) != secret:
+            self._add_finding(
+                path, f"two places of the writer differ in how {record.full}.{field.name} is to be read", "", ""
+            )
 
     def check_root(self) -> None:
         """Find the leaves of a schema that is no record: no hidden field can stand beside it."""
@@ -287,11 +304,19 @@ class _Fitter:
         # Two branches of the reader's union that are converted alike stay two.
         target = new.full if isinstance(new, AvroFixed) else new.kind
         full = f"hidden.decimal_{'_'.join(tag.split(':')[2:])}_{old.size}.{target}"
-        before = self.known.get(full)
+        self.origins[full], before = target, self.known.get(full)
         names = tuple(dict.fromkeys((*(before.aliases if before else ()), old.full)))
         # In a union the writer's own name finds it.
         self.known[full] = AvroFixed(full, old.size, None, names, old.props)
         return AvroReference(full)
+
+    def _add_unread(self, path: str, unread: ResolvedType, owner: ResolvedType) -> None:
+        assert isinstance(unread, AvroEnum | AvroFixed)
+        assert isinstance(owner, AvroEnum | AvroFixed)
+        pair = f"{owner.full} and {unread.full} of {{writer}} are one type to the {{reader}}"
+        sentence = f"at {path or 'the root'}: {pair}, and only {owner.full} is read as it"
+        remedy = "a type of its own for each in the reader's union"
+        self.unread.append(Finding(MISSING_UNION_BRANCH.id, path, sentence, "", unread.full, owner.full, remedy))
 
     def _add_finding(self, path: str, sentence: str, old: str, new: str) -> None:
         remedy = "the same logical type with the same unit, or a decimal with no fewer digits on either side"

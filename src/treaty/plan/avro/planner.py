@@ -96,7 +96,8 @@ def compose(
         if findings and (fitted.findings or not takes_some(reader, version.schema, findings)):
             rejected.append(refuse_schema(version, findings))
         else:
-            partly += [(version.schema_id, refuse_value(version, findings))] if findings else []
+            refused = (*findings, *fitted.unread)
+            partly += [(version.schema_id, refuse_value(version, refused))] if refused else []
             text = print_schema(version.schema)
             writers.append(WriterSchema(version.schema_id, version.subject, version.version, text))
             branches.append(shapes.place(writer, fitted))
