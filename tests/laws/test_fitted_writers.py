@@ -100,7 +100,7 @@ class Meaning:
                 return isinstance(value, bytes) and len(value) == solid.size
             case AvroArray() | AvroMap():
                 return isinstance(value, list if isinstance(solid, AvroArray) else dict)
-        kinds: dict[str, type] = {"int": int, "long": int, "string": str, "bytes": bytes}
+        kinds: dict[str, Any] = {"int": int, "long": int, "string": str, "bytes": bytes}
         short = solid.kind != "bytes" or (isinstance(value, bytes) and len(value) == 4)
         return isinstance(value, kinds[solid.kind]) and short and not (solid.kind == "string" and value[0] in "SU")
 
@@ -153,7 +153,7 @@ def read_woven(woven: EnvelopeSchemas, place: int, payload: bytes, writer: Fitte
     branch = encode_branch(place) if woven.union else b""
     schemas = [parse_apart(text) for text in (woven.writer, woven.reader)]
     try:
-        envelope = fastavro.schemaless_reader(io.BytesIO(branch + make_header(place) + payload + TAIL), *schemas)
+        envelope: Any = fastavro.schemaless_reader(io.BytesIO(branch + make_header(place) + payload + TAIL), *schemas)
     except SchemaResolutionError:
         return None
     assert envelope.pop(woven.tail) == 0.0

@@ -214,13 +214,15 @@ class _PromotionRun:
 
     def _publish(self, step: PromotedVersion) -> RegisteredVersion:
         """Publish a version under its label, unless it is there."""
+        source = step.source
+        draft = replace(draft_of(source), references=tuple(self._reference(source, one) for one in source.references))
         try:
             published = self.registry.ask(GetPublished(step.target, step.label)).answer.version
-            if published.guid == step.source.guid:
+            is_as_before = draft.references == source.references and published.guid == source.guid
+            if is_as_before or (published.text, published.references) == (draft.text, draft.references):
                 return RegisteredVersion(published, created=False)
         except NotFound:
             pass
-        draft = draft_of(step.source)
         answer = self.registry.ask(Publish(step.target, step.label, draft, supersedes=step.supersedes)).answer
         return RegisteredVersion(answer.schema.version, created=True, warnings=answer.warnings)
 
