@@ -18,7 +18,7 @@ from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.messages.transfers import ExportSubjects, ExportVersions, HighestNumbers
 from treaty.core.messages.versions import GetVersion
 from treaty.core.names import Subject
-from treaty.core.refusals import SubjectNotFound
+from treaty.core.refusals import NotOffered, SubjectNotFound
 from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 
@@ -51,10 +51,12 @@ def labels_of(registry: Connection, subject: Subject) -> dict[str, tuple[str, st
 def test_a_label_is_superseded_by_one_of_its_own_family(subjects: tuple[Subject, Subject]) -> None:
     script: list[Request[Any]] = [publish(one, label) for one in subjects for label in ("1-0-0", "1-0-1")]
     script += [publish(CLICK, "1-0-2", "1-0-0"), publish(VIEW, "1-0-2", "1-0-1")]
+    script += [g.ChangeSubject(CLICK, label_policy="ignore")]
     with filled(script) as source, connect("memory:") as target:
         assert carry(source, target, *subjects).problems == ()
         for one in subjects:
             assert labels_of(target, one) == labels_of(source, one)
+            assert target.group(one.name).label_policy == source.group(one.name).label_policy
 
 
 FULL = Draft(
@@ -119,11 +121,48 @@ def test_a_subject_without_a_policy_beside_another_changes_nothing_for_it(order:
         for dry_run in (True, False):
             done = carry(source, target, *order, dry_run=dry_run)
             assert [one.where for one in done.problems] == ["two version 1"]
+            assert [step.target for step, _ in done.steps] == ([ONE, ONE] if order[0] == ONE else [])
             assert target.subjects() == before
         assert done.refused is not None
         target.ask(SetConfig(Scope(*TWO), Config(level="NONE")))
         assert carry(source, target, *order).problems == ()
         assert target.versions("one") == (1, 2)
+
+
+class Plain:
+    """A registry without groups."""
+
+    def __init__(self, inner: Connection) -> None:
+        self.inner = inner
+
+    def ask(self, request: Request[Any], call: CallOptions = CALL) -> Reply[Any]:
+        if isinstance(request, ExportSubjects | ExportVersions):
+            raise NotOffered("it has no groups")
+        return self.inner.ask(request, call)
+
+    def close(self) -> None:
+        """Leave the registry open."""
+
+
+@pytest.mark.parametrize("member", ["metadata", "rules"])
+def test_a_version_of_a_registry_without_groups_keeps_what_it_says(member: str) -> None:
+    with filled([Register(ONE, **MEMBERS[member])]) as source, connect("memory:") as target:
+        assert carry(Connection(Plain(source)), target, ONE).problems == ()
+        before, after = source.version("one"), target.version("one")
+        assert (after.text, after.metadata, after.rules) == (before.text, before.metadata, before.rules)
+        assert getattr(after, member) is not None
+
+
+@pytest.mark.parametrize("context", [".prod", ".shared"])
+def test_a_reference_out_of_its_context_is_rehearsed_with_what_it_leads_to(context: str) -> None:
+    """Also into the context that the versions go to."""
+    part = Draft('{"$id":"part.json"}', "JSON")
+    whole = Draft('{"$ref":"part.json"}', "JSON", (Reference("part.json", f":{context}:part", 1),))
+    script: list[Request[Any]] = [Register(Subject(context, "part"), part), Register(Subject(".dev", "one"), whole)]
+    with filled(script) as registry, connect("memory:") as rehearsal:
+        plan = promotion(registry, [Subject(".dev", "one")], ".dev", ".prod")
+        assert promote(plan, registry, rehearsal).problems == ()
+        assert registry.version(":.prod:one").references == whole.references
 
 
 class Wide:

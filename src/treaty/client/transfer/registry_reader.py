@@ -325,13 +325,17 @@ def _settings(
 
 def own_config(registry: Registry, scope: Scope) -> Config | None:
     """What is set at a scope, or None. Some registries answer for contexts a default where nothing is set, which is
-    recognized by what is in force there. Raises `NotFound` for a subject that has none.
+    recognized by what is in force there, and so is the level of a config that has none. Raises `NotFound` for a subject
+    that has none.
     """
 
     def ask(asked_scope: Scope, resolve: bool) -> Config:  # noqa: FBT001 - the signature that `_find_own` calls
         return without_name(registry.ask(GetConfig(asked_scope, resolve)).answer.config)
 
-    return _find_own(scope, ask, Config(level=DEFAULT_LEVEL))
+    own = _find_own(scope, ask, Config(level=DEFAULT_LEVEL))
+    if own is None or own.level != DEFAULT_LEVEL or ask(scope, True).level == DEFAULT_LEVEL:
+        return own
+    return replace(own, level=None)
 
 
 def own_mode(registry: Registry, scope: Scope) -> str | None:
