@@ -196,11 +196,14 @@ def test_the_outcome_of_a_statement_is_shown_to_who_may_read_all_that_it_is_abou
         assert shown_outcome == (outcome if about <= readable else replace(outcome, members=()))
 
 
-def test_the_outcome_of_what_names_no_source_is_not_shown() -> None:
+@pytest.mark.parametrize(("reader", "is_shown"), [(access("read"), False), (access("read", contexts=("*",)), True)])
+def test_the_outcome_of_what_names_no_source_is_shown_to_who_may_read_everything(
+    reader: Access, *, is_shown: bool
+) -> None:
     empty = CommandOutcome("c1", 5, "script-done", (("answer", dumps(encode(ScriptDone(())))),))
 
     async def ask() -> CommandOutcome:
-        set_caller(RequestCaller("user:a", access("read")))
+        set_caller(RequestCaller("user:a", reader))
         return (await AuthorizedRegistry(Fixed({GetOutcome: empty}), rights=True).ask(GetOutcome("c1"))).answer
 
-    assert asyncio.run(ask()).members == ()
+    assert bool(asyncio.run(ask()).members) == is_shown
