@@ -19,6 +19,7 @@ from treaty.api.auth.authorization import AuthorizedRegistry
 from treaty.api.auth.sessions import COOKIE, SessionCookies
 from treaty.api.request_scope import PEER, RequestCaller, caller, set_caller
 from treaty.core.access.rights import Access
+from treaty.core.limits import CREDENTIALS_BYTES
 from treaty.core.messages.contexts import Contexts, ListContexts
 from treaty.core.messages.listings import ListSubjects, Subjects
 from treaty.core.messages.metastore.sources import GetDestination
@@ -44,6 +45,7 @@ TOKENS = f'[bearer]\nissuer = "{ISSUER}"\naudience = "{AUDIENCE}"\nkeys = "keys"
 RULES = (
     '[groups]\nteam = ["user:ada"]\ncrew = ["user:cid"]\n[[rule]]\nwho = ["group:team", "group:crew"]\nmay = "read"\n'
 )
+METRICS = '[metrics]\nwho = ["group:team", "group:crew"]\n'
 PEER_CERTIFICATE = {"subject": ((("commonName", "cat"),),), "notAfter": "Jan  1 00:00:00 2099 GMT"}
 
 
@@ -87,6 +89,8 @@ SHOWN: dict[str, list[bytes]] = {
     "an empty header": [b""],
     "two headers": [basic("ada")["Authorization"].encode()] * 2,
     "another scheme": [b"Negotiate abc"],
+    "the longest header": [basic("ada")["Authorization"].encode().ljust(CREDENTIALS_BYTES)],
+    "a longer header": [basic("ada")["Authorization"].encode().ljust(CREDENTIALS_BYTES + 1)],
 }
 PAGES = ("/ui/subjects", "/ui", "/uis", "/subjects")
 
@@ -103,7 +107,7 @@ def test_who_shows_several_credentials_is_whom_the_first_of_them_says(tmp_path: 
             cookie = [(b"cookie", f"{COOKIE}={server.sessions.issue(session)}".encode())]
             for page, with_cookie, certificate in product(PAGES, (False, True), (None, PEER_CERTIFICATE)):
                 if headers:
-                    expected = "user:ada" if shown == "a password" else ""
+                    expected = "user:ada" if shown in {"a password", "the longest header"} else ""
                 elif with_cookie and page in {"/ui/subjects", "/ui"}:
                     expected = "user:eve"
                 elif certificate and certificates:
@@ -136,15 +140,18 @@ def test_an_open_page_and_a_refused_request_have_no_caller(tmp_path: Path) -> No
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("way", ["basic", "bearer"])
-def test_who_logs_in_has_on_pages_the_rights_of_what_was_shown(tmp_path: Path, provider: Provider, way: str) -> None:
-    """Those of groups too, of the file or of the token; the session ends when a rule of the group changes."""
+@pytest.mark.parametrize(("way", "change"), [("basic", "rule"), ("bearer", "rule"), ("basic", "password")])
+def test_who_logs_in_has_on_pages_the_rights_of_what_was_shown(
+    tmp_path: Path, provider: Provider, way: str, change: str
+) -> None:
+    """Those of groups too, of the file or of the token; the session ends when a rule of the group changes, or the password."""
     (tmp_path / "keys").write_text(provider.jwks())
     shown = (basic("ada") if way == "basic" else provider.bearer(sub="ada", groups=["crew"]))["Authorization"].encode()
 
     async def run() -> None:
-        async with guarded(tmp_path, PASSWORDS + TOKENS + RULES) as server:
+        async with guarded(tmp_path, PASSWORDS + TOKENS + METRICS + RULES) as server:
             assert server.sessions is not None
+            assert await enter(server, "/metrics", [(b"authorization", shown)])
             cookie = f"{COOKIE}={server.sessions.issue(await server.open_session(shown, '192.0.2.1'))}".encode()
             seen = []
             for path, name, value in (("/subjects", b"authorization", shown), ("/ui/subjects", b"cookie", cookie)):
@@ -154,7 +161,11 @@ def test_who_logs_in_has_on_pages_the_rights_of_what_was_shown(tmp_path: Path, p
             assert seen[0] is not None
             assert seen[0].access is not None
             assert seen[0].access.may("read", Subject(".", "s"))
-            (tmp_path / "rights.toml").write_text(PASSWORDS + TOKENS + RULES.replace('"read"', '"register"'))
+            if change == "rule":
+                rules = RULES.replace('"read"', '"register"')
+                (tmp_path / "rights.toml").write_text(PASSWORDS + TOKENS + METRICS + rules)
+            else:
+                write_passwords(tmp_path / "passwords", ada="other")
             for _ in range(2):
                 await server.refresh()
             assert await enter(server, "/ui/subjects", [(b"cookie", cookie)]) == ""
