@@ -17,6 +17,7 @@ from tests.simulation.judging.model.events import (
     VersionsSuperseded,
     VersionTurned,
 )
+from tests.simulation.judging.model.founding import refuse_other_format
 from tests.simulation.judging.model.labelling import (
     SCHEMAVER,
     Label,
@@ -32,7 +33,7 @@ from tests.simulation.judging.model.metastore.pinning import warned_of
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.referring import refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No, tag_of
-from tests.simulation.judging.model.registering import admit, case_of, refuse_broken_label, refuse_private_targets
+from tests.simulation.judging.model.registering import admit, case_of, refuse_broken_label, refuse_foreign
 from tests.simulation.judging.model.rulesets import refuse_bad_rules
 from tests.simulation.judging.model.sameness import is_same_in
 from tests.simulation.judging.model.seeing import may_private
@@ -130,6 +131,7 @@ def _patch(case: Case, old: VersionNow, name: Label, live: dict[Label, VersionNo
     strict = not case.gives_ids and case.config.validate_new_schemas is not False
     visible = "all" if case.gives_ids else "live"
     normalize = case.normalize and not case.gives_ids
+    refuse_other_format(subject, case.home.properties, case.request.draft.format)
     new = read_draft(past, subject, case.request.draft, visible, strict=strict, normalize=normalize, home=case.home)
     if isinstance(new, InvalidText):
         raise no_schema(new)
@@ -138,8 +140,8 @@ def _patch(case: Case, old: VersionNow, name: Label, live: dict[Label, VersionNo
     if is_same_in(case.home, old, new):
         return Yes((), s.PublishedVersion(before, created=False))
     warnings: list[Finding] = []
+    refuse_foreign(case, new)
     if not case.gives_ids:
-        refuse_private_targets(case, new)
         refuse_faults(subject, inspect(past, new, case.live, case.policy, case.home.types))
         checked = verdict(past, new, case.live, Bar(case.policy, case.config))
         if not checked.compatible:

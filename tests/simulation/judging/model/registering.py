@@ -263,6 +263,17 @@ def refuse_internal_names(case_config: ConfigValue, new: ReadDraft) -> None:
         raise No(InvalidSchema, "FIELD_NAME_INTERNAL")
 
 
+def refuse_foreign(case: Case, new: ReadDraft) -> None:
+    """A type that the subject does not take, and references to what no schema may refer to."""
+    subject = case.request.subject
+    for only in only_type(case.past, subject, case.home):
+        if new.type_name != only:
+            raise No(TypeNotAllowed, "TYPE_NOT_ALLOWED", subject=str(subject), old=only, new=new.type_name)
+    if not case.gives_ids:
+        _refuse_strong_targets(case, new)
+        _refuse_private_targets(case, new)
+
+
 def admit(
     case: Case, draft: Draft, metadata: Metadata | None, rules: RuleSet | None, *, label: str | None = None
 ) -> Yes:
@@ -275,13 +286,9 @@ def admit(
     new = read_draft(past, request.subject, draft, visible, strict=strict, normalize=normalize, home=case.home)
     if isinstance(new, InvalidText):
         raise no_schema(new)
-    for only in only_type(past, request.subject, case.home):
-        if new.type_name != only:
-            raise No(TypeNotAllowed, "TYPE_NOT_ALLOWED", subject=str(request.subject), old=only, new=new.type_name)
     if not case.gives_ids:
         refuse_internal_names(config, new)
-        _refuse_strong_targets(case, new)
-        refuse_private_targets(case, new)
+    refuse_foreign(case, new)
     last = Schema("", "", "", "", metadata=metadata, rules=rules)
     forms = [new] if case.gives_ids else wanted_forms(new, config, last, registering=True)
     there = _version_meant(case, forms) if label is None else None
@@ -357,7 +364,7 @@ def refuse_broken_label(past: Past, subject: Subject, found: list[Finding]) -> N
         raise No(Incompatible, "SCHEMAVER_ADDITION", subject=str(subject))
 
 
-def refuse_private_targets(case: Case, new: ReadDraft) -> None:
+def _refuse_private_targets(case: Case, new: ReadDraft) -> None:
     """What everybody may read refers to nothing that is private."""
     home = case.past.subjects.get(case.request.subject) or case.request.create_with
     for one in new.used if not home.private else ():

@@ -7,10 +7,17 @@ from treaty.core.finding import Finding
 from treaty.core.handlers.contexts import refuse_bad_subject
 from treaty.core.handlers.drafts.schemas import ParsedDraft, with_extras, with_text
 from treaty.core.handlers.drafts.versions import has_schema, refuse_bad_rules
+from treaty.core.handlers.groups.properties import refuse_other_format
 from treaty.core.handlers.policies import created_config
 from treaty.core.handlers.registration.patches import patch_rows
-from treaty.core.handlers.registration.register import admit_draft, label_findings, read_new, refuse_unfit
-from treaty.core.handlers.registration.state import RegistrationState, case_of, refuse_private_targets
+from treaty.core.handlers.registration.register import (
+    admit_draft,
+    label_findings,
+    read_new,
+    refuse_foreign,
+    refuse_unfit,
+)
+from treaty.core.handlers.registration.state import RegistrationState, case_of
 from treaty.core.handlers.schemaver.label_order import label_exists
 from treaty.core.handlers.schemaver.labels import live_labels, parse_label, parse_name
 from treaty.core.handlers.schemaver.queries import describe_published
@@ -109,13 +116,14 @@ def _patch(
 ) -> Decision[PublishedVersion]:
     """Give a version a new text, if it is another one."""
     stored, label = published
+    refuse_other_format(case.request.subject, command.request.draft.format, case.home.properties)
     new = _read_patch(view, case, command.request.draft, stored, engine)
     before = describe_published(view, stored, label)
     if has_schema(view, stored, new):
         return Decision((), PublishedVersion(before, created=False))
     warnings: tuple[Finding, ...] = ()
+    refuse_foreign(view, case, new)
     if not case.importing:
-        refuse_private_targets(view, case, new.used)
         refuse_unfit(view, case, new, engine)
         warnings = label_findings(view, case.request.subject, label, new, engine)
     rows, version = patch_rows(view, command, stored, new, policy=case.policy, imported=case.importing)

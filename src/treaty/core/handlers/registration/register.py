@@ -137,12 +137,7 @@ def admit_draft(
     refuse_other_format(request.subject, draft.format, case.home.properties)
     is_known = parsed is not None and parsed.draft is draft and not (case.importing or draft.references)
     new = read_new(view, case, draft, engine, parsed if is_known else None)
-    other = type_not_allowed(request.subject, case.rules, new.type_name)
-    if other is not None:
-        raise other
-    if new.used and not case.importing:
-        refuse_strong_targets(view, request.subject, new.used)
-        refuse_private_targets(view, case, new.used)
+    refuse_foreign(view, case, new)
     completed = new if case.importing else complete(new, inherited, case.config)
     forms = forms_of(new, completed, case.config, registering=True)
     if request.number == 0 and request.schema_id < 0 and label is None and not is_known and case.latest is not None:
@@ -176,6 +171,16 @@ def admit_draft(
         names=names,
     )
     return replace(decision, answer=replace(decision.answer, warnings=warnings)) if warnings else decision
+
+
+def refuse_foreign(view: View, case: RegistrationState, new: ParsedDraft) -> None:
+    """Raise the refusal of a type that the subject does not take, or of a reference to what no schema may refer to."""
+    other = type_not_allowed(case.request.subject, case.rules, new.type_name)
+    if other is not None:
+        raise other
+    if new.used and not case.importing:
+        refuse_strong_targets(view, case.request.subject, new.used)
+        refuse_private_targets(view, case, new.used)
 
 
 def refuse_unfit(view: View, case: RegistrationState, new: ParsedDraft, engine: SchemaEngine) -> None:

@@ -1,0 +1,113 @@
+"""A patch is answered with the version as it is then, and is refused what a new version of that text would be refused."""
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.laws.toy import OTHER, Bench, Typed, toy
+from tests.worlds.drafts import OPAQUE, described, referring
+from treaty.core.invariants import find_violations
+from treaty.core.messages.associations import Associate, AssociationSpec, Resource
+from treaty.core.messages.groups import FORMAT, CreateSubject, GroupSettings
+from treaty.core.messages.registration import ForceReason, Register, SubjectCreation
+from treaty.core.messages.request import Request
+from treaty.core.messages.schemaver import SCHEMAVER, GetPublished, Publish
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.names import Subject
+from treaty.core.refusals import Refusal
+from treaty.core.schema import Draft
+from treaty.core.state import state_tables as t
+
+NAME = Subject(".", "v/n/toy")
+TEXTS = {
+    "plain": toy("a"),
+    "described": described(toy("a"), "1"),
+    "described otherwise": described(toy("a"), "2"),
+    "spelled otherwise": Draft('[ "a" ]', "TOY"),
+    "longer": toy("a", "b?"),
+    "with a reference": referring(toy("a"), OTHER.name, 1),
+    "of another format": Draft("a\n", OPAQUE),
+    "of bytes": Draft("", OPAQUE, data=b"\xff"),
+}
+
+
+def read_back(bench: Bench, label: str, answer: Any) -> None:
+    """The answer is what is read by its label, all rows are sound, and versions of one type are told apart."""
+    found = bench.do(GetPublished(NAME, label))
+    if not answer.patched or found.version.format == OPAQUE:  # the bytes as sent are not answered again
+        found, answer = (replace(one, version=replace(one.version, data=None)) for one in (found, answer.schema))
+        assert found == answer
+    else:
+        assert found == answer.schema
+    assert [str(one) for one in find_violations(bench.tables)] == []
+    rows = [bench.tables.get(t.VERSION, key) for key in bench.tables.keys(t.VERSION)]
+    typed = [(row.format, row.type_name, row.type_version) for row in rows if row is not None and row.state == "live"]
+    assert len({*typed}) == len(typed)
+
+
+@pytest.mark.parametrize(("first", "second"), [*itertools.permutations(TEXTS, 2)])
+def test_a_patch_is_answered_as_it_is_read(first: str, second: str) -> None:
+    """What a text says of itself counts, or what the former one said; nothing else of that is left."""
+    bench = Bench()
+    bench.engine = Typed()
+    bench.do(Register(OTHER, toy("o")))
+    names = ((SCHEMAVER, "1-0-0"),)
+    creation = SubjectCreation("iglu", order=SCHEMAVER, policy=Config(level="NONE"))
+    bench.do(Register(NAME, TEXTS[first], names=names, create_with=creation, force=ForceReason("ann", "")))
+    read_back(bench, "1-0-1", bench.do(Publish(NAME, "1-0-1", TEXTS[second] if first < second else toy("z"))))
+    before = bench.do(GetPublished(NAME, "1-0-0"))
+    for text, is_repeated in ((second, False), (second, True), (first, False)):
+        answer = bench.do(Publish(NAME, "1-0-0", TEXTS[text], patch=True))
+        version, former = answer.schema.version, before.version
+        assert not answer.created
+        assert answer.patched == (answer.schema.version.guid != former.guid)
+        assert not (answer.patched and is_repeated)
+        assert answer.schema.revision == before.revision + answer.patched
+        assert (version.number, version.ordinal, version.time) == (1, 0, former.time)
+        assert (version.metadata, version.rules) == (
+            TEXTS[text].metadata or former.metadata,
+            TEXTS[text].rules or former.rules,
+        )
+        read_back(bench, "1-0-0", answer)
+        before = answer.schema
+
+
+STRONG, HUSH, REFUSING = Subject(".", "strong"), Subject(".", "hush"), Config(validators=("NAME_SHORT",))
+WISHES: dict[str, tuple[list[Request[Any]], Draft]] = {
+    "a subject that goes with its topic": (
+        [
+            Register(STRONG, toy("s")),
+            Associate(Resource("t", "ns", "id"), (AssociationSpec("value", STRONG, "STRONG"),)),
+        ],
+        referring(toy("a"), STRONG.name, 1),
+    ),
+    "a private subject": (
+        [Register(HUSH, toy("s"), create_with=SubjectCreation(private=True))],
+        referring(toy("a"), HUSH.name, 1),
+    ),
+    "a missing version": ([], referring(toy("a"), "nothing", 1)),
+    "another format than that of the subject": ([], Draft("a", OPAQUE)),
+    "another type than that of the subject": ([], toy("a", type_name="U")),
+    "what a validator finds": ([SetConfig(Scope(*NAME), REFUSING)], toy("a-very-long-name")),
+    "what does not parse": ([], Draft("[", "TOY")),
+    "bad rules": ([], described(toy("a"), "!")),
+    "a subject that is read-only": ([SetMode(Scope(*NAME), "READONLY")], toy("b")),
+}
+"""What comes before, and a draft that refers to such a subject, or is such a text."""
+
+
+@pytest.mark.parametrize("name", WISHES)
+def test_a_patch_is_refused_what_a_new_version_is_refused(name: str) -> None:
+    requests, draft = WISHES[name]
+    bench = Bench()
+    settings = GroupSettings("iglu", types="one", order=SCHEMAVER, properties=((FORMAT, "TOY"),))
+    for request in (CreateSubject(NAME, settings), Publish(NAME, "1-0-0", toy("x", type_name="T")), *requests):
+        bench.do(request)
+    refused, patched = (
+        bench.verdict(Publish(NAME, label, draft, patch=label == "1-0-0"), "asked") for label in ("1-0-1", "1-0-0")
+    )
+    assert isinstance(refused, Refusal)
+    assert isinstance(patched, Refusal)
+    assert (type(patched), patched.reason.rule) == (type(refused), refused.reason.rule)
