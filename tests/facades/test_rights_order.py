@@ -129,9 +129,9 @@ def test_an_open_page_and_a_refused_request_have_no_caller(tmp_path: Path) -> No
 
     async def run() -> None:
         async with guarded(tmp_path, PASSWORDS + RULES) as server:
-            for path, headers in (("/healthz", []), ("/subjects", []), ("/ui/login", []), ("/ui/static/a", [])):
+            for path in ("/healthz", "/subjects", "/ui/login", "/ui/static/a"):
                 assert await enter(server, "/subjects", shown) == "user:ada"
-                assert await enter(server, path, headers) == ""
+                assert await enter(server, path, []) == ""
                 assert caller() is None
             server.sessions = None
             with pytest.raises(Unauthenticated):
@@ -286,8 +286,8 @@ def test_a_call_reaches_the_registry_as_it_is_and_as_one_of_its_caller(request_:
             await AuthorizedRegistry(registry, rights=rights).ask(request_, call)
 
     asyncio.run(run())
-    own = {"principal": "user:a", "access": READER, "client": "192.0.2.1"}
-    assert registry.calls == [replace(call, **own) for call in (CALL, CallOptions())]
+    calls = [replace(call, principal="user:a", access=READER, client="192.0.2.1") for call in (CALL, CallOptions())]
+    assert registry.calls == calls
     assert all(getattr(CALL, name) != getattr(CallOptions(), name) for name in CallOptions.__dataclass_fields__)
 
 

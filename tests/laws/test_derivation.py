@@ -26,13 +26,13 @@ RULES = RuleSet(
     enable_at="later",
 )
 NEW = Metadata(properties=(("team", "x"),))
-GROUPS = ("migration", "domain", "encoding")
 
 
 def without(*names: str) -> RuleSet:
     """The rules of the first version but these."""
-    groups = (tuple(rule for rule in getattr(RULES, group) if rule.name not in names) for group in GROUPS)
-    return RuleSet(*groups, enable_at="later")
+    groups = (RULES.migration, RULES.domain, RULES.encoding)
+    migration, domain, encoding = (tuple(rule for rule in group if rule.name not in names) for group in groups)
+    return RuleSet(migration, domain, encoding, "later")
 
 
 CHANGES: dict[str, tuple[dict[str, Any], Metadata, RuleSet | None]] = {

@@ -1,6 +1,7 @@
 """Requests about several things need a permission on each, and a refusal says for which member and what rule would do."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -59,12 +60,23 @@ def mode(path: str, context: str = ".") -> tuple[AccessRule, str]:
     return rule("mode", "*", context=context), path
 
 
-CREATE, REGISTER, DELETE, READ = ((rule(may, "s"), "") for may in ("create", "register", "delete", "read"))  # type: ignore[arg-type]  # permissions
+CREATE, REGISTER, DELETE, READ = ((rule(may, "s"), "") for may in ("create", "register", "delete", "read"))
 CHOSEN, USUAL = Config(level="FULL"), Config(level="NONE")
 FORCED = ForcedRegistration("ann", "")
 TOPIC = Resource("t", "ns", "id")
 ON_TOPIC = (rule("register", topics=["t"]), "/resourceName")
 Need = tuple[AccessRule, str]
+MEMBERS: dict[str, dict[str, Any]] = {
+    name: {name: value}
+    for name, value in (
+        ("level", Level()),
+        ("follows", ""),
+        ("validators", ()),
+        ("previous", Level()),
+        ("label_policy", "refuse"),
+    )
+}
+"""Members of a change of a subject that need the permission for its config, each with its smallest value."""
 NEEDED: dict[str, tuple[Request[Any], list[Need]]] = {
     "a registration with references": (Register(S, REFERS), [CREATE, *read()]),
     "a registration in a context": (Register(FAR, REFERS), [(rule("create", "s", context=".x"), ""), *read(".x")]),
@@ -109,16 +121,10 @@ NEEDED: dict[str, tuple[Request[Any], list[Need]]] = {
     ),
     **{
         f"another {name}": (
-            g.ChangeSubject(S, properties=(), **{name: value}),
+            replace(g.ChangeSubject(S, properties=()), **members),
             [config(f"/{name}"), (REGISTER[0], "/properties")],
         )
-        for name, value in {
-            "level": Level(),
-            "follows": "",
-            "validators": (),
-            "previous": Level(),
-            "label_policy": "refuse",
-        }.items()
+        for name, members in MEMBERS.items()
     },
     "a comparison": (
         d.CompareVersions(d.ComparisonSide(draft=REFERS), d.ComparisonSide(Subject(".", "b")), FAR),

@@ -8,15 +8,18 @@ import pytest
 
 from tests.laws.toy import OTHER, Bench, Typed, toy
 from tests.worlds.drafts import OPAQUE, described, referring
+from treaty.core import limits
 from treaty.core.invariants import find_violations
 from treaty.core.messages.associations import Associate, AssociationSpec, Resource
 from treaty.core.messages.groups import FORMAT, CreateSubject, GroupSettings
 from treaty.core.messages.registration import ForceReason, Register, SubjectCreation
 from treaty.core.messages.request import Request
+from treaty.core.messages.schemas import GetSchema
 from treaty.core.messages.schemaver import SCHEMAVER, GetPublished, Publish
 from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import Lookup
 from treaty.core.names import Subject
-from treaty.core.refusals import Refusal
+from treaty.core.refusals import Refusal, SchemaNotFound
 from treaty.core.schema import Draft
 from treaty.core.state import state_tables as t
 
@@ -74,40 +77,75 @@ def test_a_patch_is_answered_as_it_is_read(first: str, second: str) -> None:
         before = answer.schema
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_former_text_says_whose_it_was_and_the_new_one_is_found_by_what_it_is(place: int) -> None:
+    bench, labels = Bench(), ("1-0-0", "1-0-1")
+    settings = GroupSettings("iglu", order=SCHEMAVER, identity="normalised", policy=Config(level="NONE"))
+    bench.do(CreateSubject(NAME, settings))
+    for label, name in zip(labels, "xy", strict=True):
+        bench.do(Publish(NAME, label, toy(name)))
+    for names in (("c", "b"), ("e", "d")):
+        bench.do(Publish(NAME, labels[place], toy(*names), patch=True))
+        assert bench.do(Lookup(NAME, toy(*names[::-1]))).ordinal == place
+        rows = [bench.tables.get(t.VERSION, key) for key in bench.tables.keys(t.VERSION)]
+        assert {row.revision_of for row in rows if row is not None and row.state == "hidden"} == {place}
+    assert isinstance(bench.verdict(Lookup(NAME, toy("b", "c"))), SchemaNotFound)
+
+
+def test_former_texts_go_where_there_are_many_and_never_the_text_that_is_in_force(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A text comes back again and again, after the version that had it first is gone."""
+    monkeypatch.setattr(limits, "VERSIONS_KEPT_PER_SUBJECT", 4)
+    monkeypatch.setattr(limits, "VERSIONS_DROPPED", 2)
+    bench = Bench()
+    bench.do(Publish(NAME, "1-0-0", toy("a")))
+    for number in range(12):
+        answer = bench.do(Publish(NAME, "1-0-0", toy("a", *["b?"] * (number % 3)), patch=True))
+        read_back(bench, "1-0-0", answer)
+        assert bench.do(GetSchema(answer.schema.version.schema_id)).text == answer.schema.version.text
+        assert len([*bench.tables.keys(t.VERSION)]) <= 4
+
+
 STRONG, HUSH, REFUSING = Subject(".", "strong"), Subject(".", "hush"), Config(validators=("NAME_SHORT",))
-WISHES: dict[str, tuple[list[Request[Any]], Draft]] = {
+WISHES: dict[str, tuple[list[Request[Any]], Draft, str]] = {
     "a subject that goes with its topic": (
         [
             Register(STRONG, toy("s")),
             Associate(Resource("t", "ns", "id"), (AssociationSpec("value", STRONG, "STRONG"),)),
         ],
         referring(toy("a"), STRONG.name, 1),
+        "REFERENCE_STRONG",
     ),
     "a private subject": (
         [Register(HUSH, toy("s"), create_with=SubjectCreation(private=True))],
         referring(toy("a"), HUSH.name, 1),
+        "REFERENCE_PRIVATE",
     ),
-    "a missing version": ([], referring(toy("a"), "nothing", 1)),
-    "another format than that of the subject": ([], Draft("a", OPAQUE)),
-    "another type than that of the subject": ([], toy("a", type_name="U")),
-    "what a validator finds": ([SetConfig(Scope(*NAME), REFUSING)], toy("a-very-long-name")),
-    "what does not parse": ([], Draft("[", "TOY")),
-    "bad rules": ([], described(toy("a"), "!")),
-    "a subject that is read-only": ([SetMode(Scope(*NAME), "READONLY")], toy("b")),
+    "a missing version": ([], referring(toy("a"), "nothing", 1), "REFERENCE_NOT_FOUND"),
+    "another format than that of the subject": ([], Draft("a", OPAQUE), "SUBJECT_FORMAT"),
+    "another type than that of the subject": ([], toy("a", type_name="U"), "TYPE_NOT_ALLOWED"),
+    "what a validator finds": ([SetConfig(Scope(*NAME), REFUSING)], toy("a-very-long-name"), "NAME_SHORT"),
+    "what does not parse": ([], Draft("[", "TOY"), "JSON"),
+    "bad rules": ([], described(toy("a"), "!"), "RULE_INVALID"),
+    "a subject that is read-only": ([SetMode(Scope(*NAME), "READONLY")], toy("b"), "MODE_READONLY"),
 }
-"""What comes before, and a draft that refers to such a subject, or is such a text."""
+"""What comes before, a draft that refers to such a subject or is such a text, and the rule by which it is refused."""
 
 
 @pytest.mark.parametrize("name", WISHES)
 def test_a_patch_is_refused_what_a_new_version_is_refused(name: str) -> None:
-    requests, draft = WISHES[name]
+    requests, draft, rule = WISHES[name]
     bench = Bench()
-    settings = GroupSettings("iglu", types="one", order=SCHEMAVER, properties=((FORMAT, "TOY"),))
+    settings = GroupSettings(
+        "iglu", types="one", order=SCHEMAVER, properties=((FORMAT, "TOY"),), policy=Config(level="NONE")
+    )
     for request in (CreateSubject(NAME, settings), Publish(NAME, "1-0-0", toy("x", type_name="T")), *requests):
         bench.do(request)
     refused, patched = (
         bench.verdict(Publish(NAME, label, draft, patch=label == "1-0-0"), "asked") for label in ("1-0-1", "1-0-0")
     )
-    assert isinstance(refused, Refusal)
-    assert isinstance(patched, Refusal)
-    assert (type(patched), patched.reason.rule) == (type(refused), refused.reason.rule)
+    for verdict in (refused, patched):
+        assert isinstance(verdict, Refusal)
+        assert verdict.reason.rule == rule
+    assert type(patched) is type(refused)

@@ -1,6 +1,7 @@
 """Which subject a row belongs to, table by table: what is hidden, refused and noted of private subjects follows from it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from treaty.core.access.private_subjects import (
     subject_of_row,
     touches_private,
 )
-from treaty.core.access.rights import Access, AccessRule, with_included
+from treaty.core.access.rights import Access, AccessRule, Permission, with_included
 from treaty.core.messages.associations import Associate, AssociationSpec, Resource
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType
 from treaty.core.messages.policies import CreatePolicy
@@ -29,6 +30,7 @@ from treaty.core.schema import Draft, Reference
 from treaty.core.state import state_tables as t
 from treaty.core.state.association_table import ASSOCIATION
 from treaty.core.state.rows import Row, make_row
+from treaty.core.state.schemaver_tables import DRAFT
 from treaty.core.state.table import Key
 from treaty.core.state.values import ConfigValue, Counter, PolicyValue
 from treaty.core.state.view import ALL_KEYS, Overlay
@@ -150,7 +152,7 @@ def is_readable(access: Access, subject: Subject) -> bool:
 def readable_entries(bench: Bench, access: Access, order: Any) -> list[Key]:
     """The entries of an order that follow from rows of readable subjects; those of settings above subjects are left out."""
     table = next(table for table in t.TABLES.values() if order is table or order in table.indexes)
-    entries = set()
+    entries: set[Key] = set()
     for key in bench.tables.keys(table):
         subject = subject_of_row(table, key)
         if subject is not None and is_readable(access, subject):
@@ -278,7 +280,7 @@ def test_a_command_does_not_see_a_row_of_a_private_subject_but_of_a_topic(full: 
                 keys = [*view.find(index, entry)]
                 assert [*view.find(index, entry, key[:1])] == [other for other in keys if other[0] == key[0]]
     assert True in seen or table is ASSOCIATION
-    if table.ordered and table is not t.DRAFT:  # commands ask for a draft by its number
+    if table.ordered and table is not DRAFT:  # commands ask for a draft by its number
         keys = [*view.walk(table, *ALL_KEYS)]
         assert [key for key in keys if subject_of_row(table, key) in PRIVATE] == []
         assert [*view.walk(table, *ALL_KEYS, reverse=True)] == keys[::-1]
@@ -294,13 +296,14 @@ def test_a_command_does_not_see_a_row_of_a_private_subject_but_of_a_topic(full: 
 def test_the_name_of_a_private_subject_is_hidden_and_refused_in_any_spelling(
     full: Bench, own: Subject, alias: str, member: str
 ) -> None:
-    key, value = t.ScopeKey("subject", *own), ConfigValue(**{member: alias}, level="FULL")  # type: ignore[arg-type]  # a member
+    bare = ConfigValue(normalize=True)
+    key, value = t.ScopeKey("subject", *own), replace(bare, **{member: alias})  # type: ignore[arg-type]  # a text
     row, bench = make_row(t.CONFIG, key, value), Overlay(full.tables)
     bench.put([row])
     for access, is_shown in ((ADMIN, False), (VENDOR, True)):
         for view in (PublicView(bench, access), readable_view(bench, access)):
             config = view.get(t.CONFIG, key)
-            assert config == (value if is_shown else ConfigValue(level="FULL"))
+            assert config == (value if is_shown else bare)
     with pytest.raises(Forbidden):
         refuse_hidden_changes(PublicView(full.tables, ADMIN), [row], "user:root", "set-config")
     refuse_hidden_changes(PublicView(full.tables, VENDOR), [row], "user:root", "set-config")
@@ -312,12 +315,13 @@ def test_a_private_subject_is_made_by_who_may_create_subjects_of_its_vendor(
     creates: tuple[str, bool], reads: tuple[str, bool]
 ) -> None:
     """To read what is private there is not enough."""
+    wishes: tuple[tuple[Permission, tuple[str, bool]], ...] = (("create", creates), ("read", reads))
     rules = [
         AccessRule(("*",), with_included([permission]), (subjects,), private=private)
-        for permission, (subjects, private) in (("create", creates), ("read", reads))
+        for permission, (subjects, private) in wishes
     ]
     try:
-        refuse_unless_private_creator(Access(tuple(rules)), "user:a", USER, "register")  # type: ignore[arg-type]
+        refuse_unless_private_creator(Access(tuple(rules)), "user:a", USER, "register")
         is_refused = False
     except Forbidden:
         is_refused = True
