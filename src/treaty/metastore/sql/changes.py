@@ -2,6 +2,7 @@
 
 import re
 
+from treaty.metastore.sql.create import read_source_kind
 from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.heads import (
     check_value,
@@ -46,11 +47,11 @@ _DIGEST = re.compile(r"[0-9A-Fa-f]{8,128}")
 
 def read_alter(cursor: StatementCursor) -> SqlStatement:
     """Read what follows ALTER."""
-    if not cursor.take("MATERIALIZED"):
-        cursor.take("STREAMING")
-        kind = cursor.need_any("STREAM", "TABLE")
+    if cursor.take("MATERIALIZED"):
+        cursor.need_any("VIEW", "TABLE")
+        kind = "TABLE"
     else:
-        kind = "TABLE" if cursor.need_any("VIEW", "TABLE") else ""
+        kind = read_source_kind(cursor)
     name = cursor.read_name()
     match cursor.need_any("ADD", "RENAME", "SET", "REFRESH", "SWAP"):
         case "ADD":
@@ -120,13 +121,7 @@ def read_drop(cursor: StatementCursor) -> DropSourceStatement | DropTypeStatemen
         name = cursor.read_name()
         cursor.need_end()
         return DropTypeStatement(name, if_exists)
-    if cursor.take("STREAMING"):
-        cursor.need("TABLE")
-        kind = ""
-    elif cursor.take("MATERIALIZED"):
-        kind = "TABLE" if cursor.need_any("VIEW", "TABLE") else ""
-    else:
-        kind = _read_dropped_kind(cursor)
+    kind = _read_dropped_kind(cursor)
     if_exists = _read_exists(cursor)
     name = cursor.read_name()
     cascade, digest, delete_topic = False, "", False
@@ -147,7 +142,7 @@ def _read_dropped_kind(cursor: StatementCursor) -> str:
         message = f"{cursor.token.label} stands where STREAM, TABLE or TYPE is expected"
         hint = f"DROP STREAM {name}, DROP TABLE {name} or DROP TYPE {name}"
         cursor.fail("SYNTAX", message, hint=hint, expected=("STREAM", "TABLE", "TYPE"))
-    return cursor.need_any("STREAM", "TABLE")
+    return read_source_kind(cursor)
 
 
 def _read_digest(cursor: StatementCursor) -> str:

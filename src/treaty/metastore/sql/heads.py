@@ -89,6 +89,7 @@ def _with_keys(
                 "NAME_REFUSED", f"there is no column {name} for PRIMARY KEY", token, expected=tuple(columns)[:20]
             )
         else:
+            _set_role(cursor, column.role, "key", token)
             columns[lower_name(name)] = HeadColumn(
                 column.name, column.type, "key", nullable=column.nullable, comment=column.comment
             )
@@ -108,22 +109,32 @@ def read_column(cursor: StatementCursor, kind: str) -> HeadColumn:
         elif cursor.take("COMMENT"):
             comment = cursor.read_string()
         elif cursor.take("HEADERS"):
-            role = "headers"
-        elif cursor.sees("HEADER"):
-            cursor.take("HEADER")
+            role = _set_role(cursor, role, "headers", token)
+        elif cursor.take("HEADER"):
             cursor.need_sign("(")
-            role, header = "header", cursor.read_string("the name of a header in quotes")
+            role, header = (
+                _set_role(cursor, role, "header", token),
+                cursor.read_string("the name of a header in quotes"),
+            )
             cursor.need_sign(")")
         elif cursor.take("PRIMARY"):
             cursor.need("KEY")
-            role = "key"
+            role = _set_role(cursor, role, "key", token)
             _check_key_word(cursor, kind, "TABLE", token, name_token)
         elif cursor.take("KEY"):
-            role = "key"
+            role = _set_role(cursor, role, "key", token)
             _check_key_word(cursor, kind, "STREAM", token, name_token)
         elif not cursor.take("NULL"):
             break
     return HeadColumn(name, column_type, role, header, nullable, comment)
+
+
+def _set_role(cursor: StatementCursor, role: str, later: str, token: SqlToken) -> str:
+    """Return the role that a word gives a column; a second one is noted: a column is at one place of a record."""
+    if role not in {"value", later}:
+        message = f"the column is of the {'headers' if role == 'header' else role} already"
+        cursor.report("SYNTAX", message, token, hint="one of KEY, HEADER and HEADERS, and a column for each")
+    return later
 
 
 def _check_key_word(cursor: StatementCursor, kind: str, expected: str, token: SqlToken, name: SqlToken) -> None:

@@ -24,6 +24,9 @@ from treaty.metastore.sql.values import (
 )
 from treaty.metastore.sql.variables import escape_variables
 
+STREAMING = "STREAMING TABLE"
+"""A source of either kind, in ALTER and DROP."""
+
 
 def print_statement(statement: s.SqlStatement) -> str:
     """Return the text of a statement without a semicolon; the body of a source is as it was sent.
@@ -111,9 +114,7 @@ def _conditions(conditions: Iterable[ColumnCondition]) -> str:
 def _drop(statement: s.DropSourceStatement) -> str:
     digest = f" DIGEST {print_text(statement.digest)}" if statement.digest else ""
     more = f" CASCADE{digest}" * statement.cascade + " DELETE TOPIC" * statement.delete_topic
-    return (
-        f"DROP {statement.kind or 'STREAMING TABLE'}{' IF EXISTS' * statement.if_exists} {_name(statement.name)}{more}"
-    )
+    return f"DROP {statement.kind or STREAMING}{' IF EXISTS' * statement.if_exists} {_name(statement.name)}{more}"
 
 
 def _type(statement: s.CreateTypeStatement) -> str:
@@ -208,7 +209,7 @@ def _update(statement: s.UpdateStatement) -> str:
 
 
 def _alter(change: Callable[[Any], str]) -> Callable[[Any], str]:
-    return lambda one: f"ALTER {one.kind} {_name(one.name)} {change(one)}"
+    return lambda one: f"ALTER {one.kind or STREAMING} {_name(one.name)} {change(one)}"
 
 
 def _kind(statement: Any) -> str:
