@@ -11,7 +11,7 @@ from tests.worlds.world import World
 from treaty.core.messages import associations
 from treaty.core.messages.contexts import MakeContext
 from treaty.core.messages.groups import ChangeSubject, CreateSubject, GroupSettings
-from treaty.core.messages.metastore import plans, runners, sources
+from treaty.core.messages.metastore import deleted_topics, plans, runners, sources
 from treaty.core.messages.policies import ChangePolicy, CreatePolicy
 from treaty.core.messages.registration import Register
 from treaty.core.messages.request import Request
@@ -133,6 +133,23 @@ CHANGES: dict[str, tuple[Request[Any], ...]] = {
         runners.AcquireRunner("r", "process"),
         runners.AcquireRunner("r", "process", "http://r"),
         runners.AcquireRunner("r", "another", epoch=1),
+    ),
+    "a topic": (
+        define("a", place="t", properties=(("DELETE_GRACE_MS", "0"),)),
+        define("b", place="t"),
+        sources.DropSource("b"),
+        sources.DropSource("a", delete_topic=True),
+        deleted_topics.LeaseTopics("main", "h", begin=("t",)),
+        deleted_topics.LeaseTopics("main", "h", 5),
+        deleted_topics.LeaseTopics("main", "other", 5),
+    ),
+    "queries of a chain": (
+        define("a"),
+        select(),
+        define("r", connector="delta", place="r", query=QueryPlan("SELECT id FROM q", (SourceRead("q", 2, "q"),))),
+        sources.ChangeSource("q", restart="REFRESH", cascade=True),
+        sources.ChangeSource("a", rename="z"),
+        sources.ChangeSource("q", restart="ROLLBACK", cascade=True),
     ),
     "a name": (
         CreateSubject(S, GroupSettings("pravega", schemes=("md5",))),

@@ -1,5 +1,6 @@
 """Topics that go after the last source over them was dropped, and the lease of who changes the topics of a cluster."""
 
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -87,9 +88,10 @@ def lease_topics(view: View, command: Command[LeaseTopics], engine: SchemaEngine
     if stored is None and not request.release:
         _refuse_many_leases(base)
     if stored is not None and stored.holder == request.holder:
-        lease = TopicLease(stored.epoch, stored.holder, stored.renewals + 1)
+        lease = replace(stored, renewals=stored.renewals + 1)
     else:
-        lease = TopicLease(base.sequence + 1, request.holder)
+        extra = () if stored is None else stored.extra
+        lease = TopicLease(base.sequence + 1, request.holder, extra=extra)
     topics, deleting = _changed_topics(base, command)
     if request.release:
         rows = () if stored is None else (make_tombstone(TOPIC_LEASE, key),)
