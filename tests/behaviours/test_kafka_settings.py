@@ -8,11 +8,19 @@ import pytest
 from confluent_kafka import KafkaError
 
 from treaty.client.kafka.cluster_settings import parse_cluster
-from treaty.core.kafka import KafkaCluster, KafkaSettingsError, is_retriable
+from treaty.core.kafka import KafkaCluster, KafkaSettingsError, LastBrokerError, is_retriable
 from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES, SNAPSHOT_CHUNK_BYTES
-from treaty.log.kafka.broker.library import MESSAGE_BYTES
+from treaty.log.kafka.broker.library import (
+    MESSAGE_BYTES,
+    make_consumer_settings,
+    make_producer_settings,
+    make_unavailable_error,
+)
 from treaty.log.kafka.broker.topic_config import (
+    LAG_MILLISECONDS,
     RECORD_BYTES,
+    SEGMENT_BYTES,
+    TOMBSTONE_MILLISECONDS,
     describe_wrong_settings,
     find_wrong_settings,
     new_topic_settings,
@@ -95,6 +103,92 @@ def test_a_log_in_several_copies_wants_two_brokers_to_have_a_write(writers: str)
         *find_wrong_settings({**made, "min.insync.replicas": "3", "max.message.bytes": "30000000"}, writers, 3)
     ] == []
     assert [*find_wrong_settings({}, writers, 3)] == [], "what a broker does not know can't be wrong"
+
+
+LOSING = {
+    "unclean.leader.election.enable": ("true",),
+    "max.message.bytes": ("1048588", str(RECORD_BYTES - 1), "-1", "many"),
+    "compression.type": ("zstd", "uncompressed"),
+    "message.timestamp.type": ("CreateTime",),
+    "min.insync.replicas": ("1", "0"),
+}
+LOSING_BY_WRITERS = {
+    "any": LOSING | {
+        "cleanup.policy": ("compact", "compact,delete"), "retention.ms": ("604800000", "0"), "retention.bytes": ("1073741824",),
+    },
+    "owner": LOSING | {
+        "cleanup.policy": ("delete", "compact,delete"), "delete.retention.ms": (str(TOMBSTONE_MILLISECONDS - 1), "0", "-1"),
+    },
+}  # fmt: skip
+"""Values with which a topic of three copies loses what is in its log, by who writes."""
+
+
+@pytest.mark.parametrize(
+    ("writers", "name"), [(writers, name) for writers, values in LOSING_BY_WRITERS.items() for name in values]
+)
+def test_each_setting_that_loses_records_is_named_with_the_value_that_keeps_them(writers: str, name: str) -> None:
+    good = new_topic_settings(writers, 3)
+    for value in LOSING_BY_WRITERS[writers][name]:
+        settings = {**good, name: value}
+        (setting,) = find_wrong_settings(settings, writers, 3)
+        description = describe_wrong_settings("t", "h:1", settings, writers, 3)
+        assert setting.name == name
+        assert f"{name} is {value}, wanted {good[name]}: {setting.reason}" in description
+        assert description.endswith(f"--entity-name t --alter --add-config {name}={good[name]}")
+
+
+@pytest.mark.parametrize("writers", LOSING_BY_WRITERS)
+def test_a_new_topic_has_each_setting_that_keeps_records_and_all_are_mended_at_once(writers: str) -> None:
+    values_by_name, new_settings = LOSING_BY_WRITERS[writers], new_topic_settings(writers, 3)
+    wrong_settings = {**new_settings, **{name: values[0] for name, values in values_by_name.items()}}
+    assert [setting.name for setting in find_wrong_settings(wrong_settings, writers, 3)] == [
+        name for name in new_settings if name in values_by_name
+    ]
+    command = describe_wrong_settings("t", "h:1", wrong_settings, writers, 3).rpartition("--add-config ")[2]
+    assert dict(pair.split("=") for pair in command.split(",")) == {name: new_settings[name] for name in values_by_name}
+    preferred = {name: new_settings[name] for name in new_settings if name not in values_by_name}
+    compacting = {"min.cleanable.dirty.ratio": "0.2", "min.compaction.lag.ms": str(LAG_MILLISECONDS)}
+    assert preferred == {"segment.bytes": str(SEGMENT_BYTES), **(compacting if writers == "owner" else {})}
+
+
+@pytest.mark.parametrize("more", ["max.message.bytes", "min.insync.replicas", "delete.retention.ms"])
+def test_a_setting_that_keeps_more_than_it_has_to_is_left_alone(more: str) -> None:
+    good = new_topic_settings("owner", 3)
+    for value in (good[more], str(int(good[more]) + 1)):
+        assert [*find_wrong_settings({**good, more: value}, "owner", 3)] == []
+
+
+MINE = KafkaCluster("h:1", (("acks", "1"), ("auto.offset.reset", "earliest"), ("bootstrap.servers", "x:1"),
+    ("enable.idempotence", "false"), ("enable.partition.eof", "false"), ("fetch.wait.max.ms", "9"), ("isolation.level", "read_committed"),
+    ("linger.ms", "5"), ("message.max.bytes", "1000"), ("client.id", "mine")))  # fmt: skip
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_no_setting_of_a_user_lets_a_log_skip_records_or_lose_them(committed: bool) -> None:  # noqa: FBT001
+    """Their own are taken where nothing depends on them, and for records that are packed and sent."""
+    reads = make_consumer_settings(MINE, committed=committed, own={"fetch.wait.max.ms": 10})
+    fixed = {
+        "auto.offset.reset": "error", "bootstrap.servers": "h:1", "enable.partition.eof": True, "fetch.wait.max.ms": 10,
+        "isolation.level": "read_committed" if committed else "read_uncommitted", "enable.auto.commit": False,
+        "allow.auto.create.topics": False, "client.id": "mine",
+    }  # fmt: skip
+    assert {name: reads[name] for name in fixed} == fixed
+    writes = make_producer_settings(MINE, {"delivery.timeout.ms": 10_000})
+    fixed = {
+        "acks": "all", "bootstrap.servers": "h:1", "enable.idempotence": True, "message.max.bytes": MESSAGE_BYTES, "linger.ms": "5",
+        "compression.type": "zstd", "delivery.timeout.ms": 10_000, "client.id": "mine",
+    }  # fmt: skip
+    assert {name: writes[name] for name in fixed} == fixed
+
+
+def test_brokers_that_do_not_answer_are_told_with_what_was_heard_last() -> None:
+    heard = LastBrokerError()
+    for name in ("_RESOLVE", "_ALL_BROKERS_DOWN"):
+        heard(KafkaError(getattr(KafkaError, name), f"said {name}"))
+    message = str(make_unavailable_error(KafkaError(KafkaError._TIMED_OUT, "in 5 s"), "h:1", heard))
+    assert message == "no Kafka broker answers at h:1: in 5 s (said _RESOLVE); check that it runs"
+    argument_error = KafkaError(KafkaError._INVALID_ARG, "no such property")
+    assert "see --log-config" in str(make_unavailable_error(argument_error, "h:1", heard))
 
 
 def test_the_largest_commit_fits_a_topic_and_a_chain_fits_easily() -> None:

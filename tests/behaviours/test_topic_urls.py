@@ -19,6 +19,14 @@ from treaty.log.kafka.broker.topic_config import parse_topic_url
         ("kafka://h/t#part", "what stands after the topic is not understood"),
         ("kafka://h/t?writers=one", "writers='one' is none of any and owner"),
         ("kafka://h/t?replication=0", "replication='0' is no number of copies"),
+        ("kafka://h/t?replication=1000", "replication='1000' is no number of copies"),
+        ("kafka://h/t?replication=-1", "replication='-1' is no number of copies"),
+        ("kafka://h/t?replication=", "replication='' is no number of copies"),
+        ("kafka://h/t?replication=x", "replication='x' is no number of copies"),
+        ("kafka://h/t?writers=", "writers='' is none of any and owner"),
+        ("kafka://h/t?acks=", "acks after the topic is not understood"),
+        ("kafka://h/.", "is no topic"),
+        ("kafka://h/", "is no topic"),
     ],
 )
 def test_what_is_wrong_in_the_url_of_a_topic_is_named(url: str, message: str) -> None:
@@ -31,8 +39,11 @@ def test_what_is_right_comes_back_as_its_url() -> None:
         "kafka://h:1/t.x_y-9?writers=any",
         "kafka://h:1/t?writers=owner&replication=3",
         f"kafka://h:9092/{'a' * 249}",
+        "kafka://h:1/t?replication=1",
+        "kafka://h:1/t?replication=999",
     ):
         found = parse_topic_url(url, ())
         written = found.url
         assert parse_topic_url(written, ()) == found
         assert written.partition("?")[0] == url.partition("?")[0]
+    assert (found.writers, found.replication) == ("any", 999)
