@@ -13,14 +13,15 @@ A = TypeVar("A")
 
 
 class TimedBench(Bench):
-    """Commands are of the time `now`, in ms, and of user:a, who has the rights `access`."""
+    """Commands are of the time `now`, in ms, and of a principal, who has the rights `access`."""
 
     now = 10_000
+    principal = "user:a"
     access: Access | None = None
 
     def verdict(self, request: Request[A], command_id: str = "") -> Decision[A] | Refusal:
         """Decide at this time."""
-        command = Command(request, command_id or f"c{self.clock}", self.now, "user:a", self.access)
+        command = Command(request, command_id or f"c{self.clock}", self.now, self.principal, self.access)
         verdict = decide(self.tables, command, self.engine)
         assert not isinstance(verdict, OpenQuestions)
         return verdict
