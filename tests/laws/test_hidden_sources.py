@@ -68,7 +68,7 @@ def bench() -> TimedBench:
     return bench
 
 
-SEEN = rule("register", "delete", "query", "insert", sources=tuple("abcftuwz"), topics=("*",))
+SEEN = rule("register", "delete", "query", "insert", sources=tuple("abcftwz"), topics=("*",))
 COLUMN = (SourceColumnChange("set", SourceColumn("v", "STRING")),)
 REFUSED: dict[str, tuple[Request[Any], str, str, str]] = {
     "dropped": (DropSource("a"), "SOURCE_READ", f"read by b and 2 {HIDDEN}", "read by b, hush1, hush8"),

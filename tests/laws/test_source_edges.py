@@ -210,6 +210,9 @@ def test_a_command_is_refused_for_its_fault_alone(bench: TimedBench, what: str) 
 def test_a_column_that_is_set_stays_at_its_place_and_is_what_the_command_says(bench: TimedBench) -> None:
     bench.do(change("set", "AT", "TIMESTAMP", comment="c"))
     bench.do(change("add", "n", "known"))
+    source = bench.tables.get(SOURCE, SourceKey("a"))
+    assert source is not None
+    assert source.columns[1] == SourceColumn("AT", "TIMESTAMP", comment="c")
     bench.do(change("set", "at", "TIMESTAMP"))
     source = bench.tables.get(SOURCE, SourceKey("a"))
     assert source is not None
@@ -291,3 +294,61 @@ def test_bad_rows_are_asked_for_of_a_source_that_is_there_as_it_is() -> None:
     answer = bench.do(define("a", bad_rows=True))
     assert (answer.created, answer.replaced, answer.also) == (False, False, ("a_bad",))
     assert bench.do(define("a", bad_rows=True)).also == ()
+
+
+@pytest.mark.parametrize("reads", ["ab", "ba"])
+def test_a_column_is_kept_for_each_query_that_reads_it_whatever_else_that_reads(reads: str) -> None:
+    """Also where a query says what it reads by a text that is no path: then it may need all."""
+    for leaf, rule in (("v", "COLUMN_READ"), ("V.x", "COLUMN_READ"), ("at", ""), ("v..", "COLUMN_READ")):
+        bench = TimedBench()
+        for name in "ab":
+            bench.do(define(name))
+        plan = QueryPlan(
+            "SELECT 1", tuple(SourceRead(name, "ab".index(name) + 1, name, columns=(leaf,)) for name in reads)
+        )
+        bench.do(define("q", connector="delta", query=plan))
+        assert rule_of(bench, change("drop", "v")) == rule, leaf
+
+
+def test_what_was_dropped_last_comes_back_however_long_ago_another_one_of_its_name_was() -> None:
+    bench = TimedBench()
+    bench.do(define("a"))
+    bench.do(DropSource("a"))
+    bench.do(define("a", comment="later"))
+    bench.now += limits.DROP_GRACE + 1
+    bench.do(DropSource("a"))
+    bench.do(UndropSource("a"))
+    source = bench.tables.get(SOURCE, SourceKey("a"))
+    assert source is not None
+    assert source.comment == "later"
+
+
+def test_a_state_that_a_query_has_is_set_without_a_commit_and_an_imported_query_is_given_up_with_its_pause(
+    bench: TimedBench,
+) -> None:
+    for state, changed in (("RUNNING", False), ("PAUSED", True), ("PAUSED", False), ("RUNNING", True)):
+        before = bench.tables.sequence
+        assert bench.do(SetSourceState("q", state)).replaced is changed
+        source = bench.tables.get(SOURCE, SourceKey("q"))
+        assert source is not None
+        assert source.desired == state
+        assert (before != bench.tables.sequence) is changed
+    bench.do(define("imported", connector="delta"))
+    source = bench.tables.get(SOURCE, SourceKey("imported"))
+    assert source is not None
+    assert (source.desired, source.imported) == ("RUNNING", None)
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_an_assessment_says_that_the_policy_of_a_schema_refuses_a_definition(pins: Any, name: str) -> None:
+    """Of a source that is there, whose definition is the same otherwise, and of one that is not."""
+    bench, _, _ = pins
+    unbound = define("a", value=SourcePart("AVRO"))
+    bench.do(replace(unbound, value_schema=Register(VALUE, toy("b?"))))
+    asked = define(name, value=SourcePart("AVRO"))
+    for text, refused in (("b?", False), ("c", True)):
+        request = replace(asked, value_schema=Register(VALUE, toy(text)), assess=True)
+        assessment = bench.do(request).assessment
+        assert assessment is not None
+        assert (assessment.refused, assessment.policy.startswith("refused: ")) == (refused, refused)
+        assert (assessment.kind == "same") == (name == "a" and not refused)
