@@ -67,13 +67,13 @@ def test_who_comes_from_where_passwords_are_guessed_waits_and_nobody_else_does(
         async with guarded(tmp_path) as (server, _clock):
             for number in range(PASSWORD_FAILURES + 1):
                 assert not await enter(server, guess_way, guesser, "ada", f"guess {number}")
-            coming = asyncio.create_task(enter(server, way, address, "ada", "secret"))
+            entry = asyncio.create_task(enter(server, way, address, "ada", "secret"))
             assert await enter(server, way, "203.0.113.9", "bob", "secret"), "somebody from elsewhere"
             if not waits:
-                assert await coming
+                assert await entry
                 return
-            await asyncio.wait({coming}, timeout=0.03)  # a check takes a tenth of that
-            assert not coming.done()
-            coming.cancel()
+            await asyncio.wait({entry}, timeout=0.03)  # a check takes a tenth of that
+            assert not entry.done()
+            entry.cancel()
 
     asyncio.run(run())

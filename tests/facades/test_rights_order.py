@@ -95,10 +95,10 @@ SHOWN: dict[str, list[bytes]] = {
 PAGES = ("/ui/subjects", "/ui", "/uis", "/subjects")
 
 
-@pytest.mark.parametrize("shown", SHOWN)
-def test_who_shows_several_credentials_is_whom_the_first_of_them_says(tmp_path: Path, shown: str) -> None:
+@pytest.mark.parametrize("credentials", SHOWN)
+def test_who_shows_several_credentials_is_whom_the_first_of_them_says(tmp_path: Path, credentials: str) -> None:
     """The header of a request, on pages the session, the certificate of its connection, and anybody where that is allowed."""
-    headers = [(b"authorization", value) for value in SHOWN[shown]]
+    headers = [(b"authorization", value) for value in SHOWN[credentials]]
 
     async def run(rights: str, *, anonymous: bool, certificates: bool) -> None:
         async with guarded(tmp_path, rights, "ada", "eve") as server:
@@ -107,15 +107,15 @@ def test_who_shows_several_credentials_is_whom_the_first_of_them_says(tmp_path: 
             cookie = [(b"cookie", f"{COOKIE}={server.sessions.issue(session)}".encode())]
             for page, with_cookie, certificate in product(PAGES, (False, True), (None, PEER_CERTIFICATE)):
                 if headers:
-                    expected = "user:ada" if shown in {"a password", "the longest header"} else ""
+                    expected = "user:ada" if credentials in {"a password", "the longest header"} else ""
                 elif with_cookie and page in {"/ui/subjects", "/ui"}:
                     expected = "user:eve"
                 elif certificate and certificates:
                     expected = "cert:cat"
                 else:
                     expected = "anonymous" if anonymous else ""
-                sent = headers + (cookie if with_cookie else [])
-                assert await enter(server, page, sent, certificate) == expected
+                request_headers = headers + (cookie if with_cookie else [])
+                assert await enter(server, page, request_headers, certificate) == expected
 
     for anonymous, certificates in product((False, True), repeat=2):
         first = "anonymous = true\n" if anonymous else ""
@@ -125,12 +125,12 @@ def test_who_shows_several_credentials_is_whom_the_first_of_them_says(tmp_path: 
 
 def test_an_open_page_and_a_refused_request_have_no_caller(tmp_path: Path) -> None:
     """Whoever asked before on the same connection."""
-    shown = [(b"authorization", basic("ada")["Authorization"].encode())]
+    authorization = [(b"authorization", basic("ada")["Authorization"].encode())]
 
     async def run() -> None:
         async with guarded(tmp_path, PASSWORDS + RULES) as server:
             for path in ("/healthz", "/subjects", "/ui/login", "/ui/static/a"):
-                assert await enter(server, "/subjects", shown) == "user:ada"
+                assert await enter(server, "/subjects", authorization) == "user:ada"
                 assert await enter(server, path, []) == ""
                 assert caller() is None
             server.sessions = None
@@ -146,21 +146,26 @@ def test_who_logs_in_has_on_pages_the_rights_of_what_was_shown(
 ) -> None:
     """Those of groups too, of the file or of the token; the session ends when a rule of the group changes, or the password."""
     (tmp_path / "keys").write_text(provider.jwks())
-    shown = (basic("ada") if way == "basic" else provider.bearer(sub="ada", groups=["crew"]))["Authorization"].encode()
+    authorization = (basic("ada") if way == "basic" else provider.bearer(sub="ada", groups=["crew"]))[
+        "Authorization"
+    ].encode()
 
     async def run() -> None:
         async with guarded(tmp_path, PASSWORDS + TOKENS + METRICS + RULES) as server:
             assert server.sessions is not None
-            assert await enter(server, "/metrics", [(b"authorization", shown)])
-            cookie = f"{COOKIE}={server.sessions.issue(await server.open_session(shown, '192.0.2.1'))}".encode()
-            seen = []
-            for path, name, value in (("/subjects", b"authorization", shown), ("/ui/subjects", b"cookie", cookie)):
+            assert await enter(server, "/metrics", [(b"authorization", authorization)])
+            cookie = f"{COOKIE}={server.sessions.issue(await server.open_session(authorization, '192.0.2.1'))}".encode()
+            callers = []
+            for path, name, value in (
+                ("/subjects", b"authorization", authorization),
+                ("/ui/subjects", b"cookie", cookie),
+            ):
                 assert await enter(server, path, [(name, value)])
-                seen.append(caller())
-            assert seen[0] == seen[1]
-            assert seen[0] is not None
-            assert seen[0].access is not None
-            assert seen[0].access.may("read", Subject(".", "s"))
+                callers.append(caller())
+            assert callers[0] == callers[1]
+            assert callers[0] is not None
+            assert callers[0].access is not None
+            assert callers[0].access.may("read", Subject(".", "s"))
             if change == "rule":
                 rules = RULES.replace('"read"', '"register"')
                 (tmp_path / "rights.toml").write_text(PASSWORDS + TOKENS + METRICS + rules)
@@ -213,16 +218,16 @@ def test_each_file_is_followed_while_the_server_runs(
     """A password and a key that are taken out are of no use any more, and who remembers answers is told."""
     (tmp_path / "keys").write_text(provider.jwks("k1", "k2"))
     monkeypatch.setattr(authentication, "LOOK_SECONDS", 0.005)
-    shown = basic("ada") if section != "bearer" else provider.bearer()
-    headers, forgotten = [(b"authorization", shown["Authorization"].encode())], list[bool]()
+    authorization = basic("ada") if section != "bearer" else provider.bearer()
+    headers, forget_calls = [(b"authorization", authorization["Authorization"].encode())], list[bool]()
 
     async def run() -> None:
         async with guarded(tmp_path, PASSWORDS + TOKENS + RULES) as server:
             assert await enter(server, "/subjects", headers)
-            server.forget = lambda: forgotten.append(True)
-            following = asyncio.create_task(server.follow())
+            server.forget = lambda: forget_calls.append(True)
+            follower = asyncio.create_task(server.follow())
             await asyncio.sleep(0.02)
-            assert not forgotten
+            assert not forget_calls
             if section == "basic":
                 write_passwords(tmp_path / "passwords", ada="other")
             elif section == "bearer":
@@ -230,11 +235,11 @@ def test_each_file_is_followed_while_the_server_runs(
             else:
                 (tmp_path / "rights.toml").write_text(CERTIFICATES)
             for _ in range(400):
-                if forgotten:
+                if forget_calls:
                     break
                 await asyncio.sleep(0.005)
             assert await enter(server, "/subjects", headers) == ""
-            following.cancel()
+            follower.cancel()
 
     asyncio.run(run())
 
@@ -366,10 +371,10 @@ def test_what_refers_to_a_deleted_version_is_named_to_who_may_read_it(
         set_caller(RequestCaller("user:a", reader))
         await AuthorizedRegistry(registry).ask(DeleteSubject(Subject(".", "s")))
 
-    with pytest.raises(kind) as refused:
+    with pytest.raises(kind) as caught:
         asyncio.run(run())
-    assert type(refused.value) is kind
-    assert refused.value.reason == replace(refusal.reason, old=refusal.reason.old if is_named else "")
+    assert type(caught.value) is kind
+    assert caught.value.reason == replace(refusal.reason, old=refusal.reason.old if is_named else "")
 
 
 @pytest.mark.parametrize("answers", [True, False])
@@ -383,7 +388,7 @@ def test_a_server_that_only_reads_refuses_commands_and_the_destination_of_record
             set_caller(RequestCaller("user:a", reader))
             await AuthorizedRegistry(registry, read_only=True).ask(request)
 
-        with pytest.raises(NotPermitted if answers else Forbidden) as refused:
+        with pytest.raises(NotPermitted if answers else Forbidden) as refusal:
             asyncio.run(run())
-        assert refused.value.reason.new == operation_name(request)
+        assert refusal.value.reason.new == operation_name(request)
         assert registry.asked in ([], [GetConfig(Scope(".", "s"))])

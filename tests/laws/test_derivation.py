@@ -73,14 +73,14 @@ def bench() -> Bench:
 def test_a_derived_version_is_its_original_but_for_what_is_said(bench: Bench, name: str, number: int) -> None:
     members, metadata, rules = CHANGES[name]
     original, now = bench.do(GetVersion(S, 1)), 1_000 + bench.tables.sequence
-    derived = bench.do(Derive(S, 1, number=number, **members)).version
-    assert bench.do(GetVersion(S, -1)).guid == derived.guid
-    assert (derived.number, derived.ordinal, derived.time) == (3, 2, now)
+    copy = bench.do(Derive(S, 1, number=number, **members)).version
+    assert bench.do(GetVersion(S, -1)).guid == copy.guid
+    assert (copy.number, copy.ordinal, copy.time) == (3, 2, now)
     for member in ("subject", "format", "text", "references", "imports", "type_name"):
-        assert getattr(derived, member) == getattr(original, member)
+        assert getattr(copy, member) == getattr(original, member)
     numbered = tuple(sorted((*metadata.properties, (VERSION_PROPERTY, "3"))))
-    assert derived.metadata == Metadata(metadata.tags, numbered, metadata.sensitive)
-    assert derived.rules == rules
+    assert copy.metadata == Metadata(metadata.tags, numbered, metadata.sensitive)
+    assert copy.rules == rules
     assert bench.do(GetVersion(S, 1)) == original
 
 
@@ -105,6 +105,6 @@ def test_what_a_derivation_is_refused_says_which_rule(bench: Bench, name: str) -
     requests, request, kind, rule_ = REFUSED[name]
     for before in requests:
         bench.do(before)
-    refused = bench.verdict(request, "asked")
-    assert isinstance(refused, kind)
-    assert refused.reason.rule == rule_
+    refusal = bench.verdict(request, "asked")
+    assert isinstance(refusal, kind)
+    assert refusal.reason.rule == rule_

@@ -260,18 +260,18 @@ def test_a_request_about_several_things_names_the_one_that_no_rule_covers(name: 
     request, needs = NEEDED[name]
     rules = [rule for rule, _ in needs]
     assert allowed(Access(tuple(rules)), request)
-    for place, (missing, path) in enumerate(needs):
-        with pytest.raises(Forbidden) as refused:
+    for place, (needed_rule, path) in enumerate(needs):
+        with pytest.raises(Forbidden) as refusal:
             refuse_unless_allowed(Access((*rules[:place], *rules[place + 1 :])), "user:a", request)
-        reason = refused.value.reason
-        assert reason.path == path, f"without {missing}"
-        if missing.subjects and missing.topics == ():
-            name_ = "" if missing.subjects == ("*",) else missing.subjects[0]
-            context = missing.contexts[0]
+        reason = refusal.value.reason
+        assert reason.path == path, f"without {needed_rule}"
+        if needed_rule.subjects and needed_rule.topics == ():
+            name_ = "" if needed_rule.subjects == ("*",) else needed_rule.subjects[0]
+            context = needed_rule.contexts[0]
             assert (reason.subject, context) in {(str(Subject(context, name_)), context), ("", "*")}
-        for topic in missing.topics or ():
+        for topic in needed_rule.topics or ():
             assert f"topics = ['{topic}']" in reason.allowed
-        for source in missing.sources or ():
+        for source in needed_rule.sources or ():
             assert f"sources = ['{source}']" in reason.allowed
 
 

@@ -38,13 +38,13 @@ TEXTS = {
 
 def read_back(bench: Bench, label: str, answer: Any) -> None:
     """The answer is what is read by its label, all rows are sound, and versions of one type are told apart."""
-    found = bench.do(GetPublished(NAME, label))
-    if not answer.patched or found.version.format == OPAQUE:  # the bytes as sent are not answered again
-        found, answer = (replace(one, version=replace(one.version, data=None)) for one in (found, answer.schema))
-        assert found == answer
+    schema = bench.do(GetPublished(NAME, label))
+    if not answer.patched or schema.version.format == OPAQUE:  # the bytes as sent are not answered again
+        schema, answer = (replace(side, version=replace(side.version, data=None)) for side in (schema, answer.schema))
+        assert schema == answer
     else:
-        assert found == answer.schema
-    assert [str(one) for one in find_violations(bench.tables)] == []
+        assert schema == answer.schema
+    assert [str(violation) for violation in find_violations(bench.tables)] == []
     rows = [bench.tables.get(t.VERSION, key) for key in bench.tables.keys(t.VERSION)]
     typed = [(row.format, row.type_name, row.type_version) for row in rows if row is not None and row.state == "live"]
     assert len({*typed}) == len(typed)
@@ -142,10 +142,10 @@ def test_a_patch_is_refused_what_a_new_version_is_refused(name: str) -> None:
     )
     for request in (CreateSubject(NAME, settings), Publish(NAME, "1-0-0", toy("x", type_name="T")), *requests):
         bench.do(request)
-    refused, patched = (
+    refusal, patch_refusal = (
         bench.verdict(Publish(NAME, label, draft, patch=label == "1-0-0"), "asked") for label in ("1-0-1", "1-0-0")
     )
-    for verdict in (refused, patched):
+    for verdict in (refusal, patch_refusal):
         assert isinstance(verdict, Refusal)
         assert verdict.reason.rule == rule
-    assert type(patched) is type(refused)
+    assert type(patch_refusal) is type(refusal)

@@ -192,7 +192,7 @@ def users(bench: Bench, schema: Key) -> Iterator[Subject]:
 @pytest.mark.parametrize("name", READERS)
 def test_an_index_shows_rows_of_readable_subjects_and_schemas_that_they_use(full: Bench, name: str) -> None:
     access = READERS[name]
-    view, compared = readable_view(full.tables, access), set()
+    view, indexes = readable_view(full.tables, access), set()
     for table in t.TABLES.values():
         for index in {*table.indexes} & {*FOUND}:
             for key in full.tables.keys(table):
@@ -203,8 +203,8 @@ def test_an_index_shows_rows_of_readable_subjects_and_schemas_that_they_use(full
                     keys = [*view.find(index, entry)]
                     assert (key in keys) == is_shown, (index.name, key)
                     assert [*view.find(index, entry, key[:1])] == [other for other in keys if other[0] == key[0]]
-                    compared.add(index)
-    assert compared == {*FOUND}
+                    indexes.add(index)
+    assert indexes == {*FOUND}
 
 
 @pytest.mark.parametrize("name", [name for name in READERS if name != "everything"])
@@ -268,18 +268,18 @@ def test_what_a_caller_may_read_of_a_view_of_another_caller_is_what_is_there(
 
 @pytest.mark.parametrize("name", NAMING)
 def test_a_command_does_not_see_a_row_of_a_private_subject_but_of_a_topic(full: Bench, name: str) -> None:
-    table, seen = t.TABLES[name], set()
+    table, verdicts = t.TABLES[name], set()
     view = PublicView(full.tables, ADMIN)
     for key in full.tables.keys(table):
         subject = subject_of_row(table, key)
         is_hidden = subject in PRIVATE and table is not ASSOCIATION
         assert (view.get(table, key) is None) == is_hidden, key
-        seen.add(is_hidden)
+        verdicts.add(is_hidden)
         for index in (index for index in table.indexes if index.key_of is None):
             for entry in index.entries(key, full.tables.get(table, key)):
                 keys = [*view.find(index, entry)]
                 assert [*view.find(index, entry, key[:1])] == [other for other in keys if other[0] == key[0]]
-    assert True in seen or table is ASSOCIATION
+    assert True in verdicts or table is ASSOCIATION
     if table.ordered and table is not DRAFT:  # commands ask for a draft by its number
         keys = [*view.walk(table, *ALL_KEYS)]
         assert [key for key in keys if subject_of_row(table, key) in PRIVATE] == []
