@@ -6,6 +6,7 @@ from functools import partial
 from itertools import product
 from typing import TypeVar
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from treaty.core.state import values
 from treaty.core.state.commit import START, Position, roots_of
 from treaty.core.state.metastore.keys import TopicKey
 from treaty.core.state.metastore.tables import TOPIC
-from treaty.core.state.ordered import SortedKeys
+from treaty.core.state.ordered import BLOCK, SortedKeys
 from treaty.core.state.rows import (
     ROW_FORMAT,
     EncodedRow,
@@ -327,10 +328,24 @@ def test_a_walk_takes_what_lies_between_its_bounds_among_many(seed: int, share: 
             there.add(key)
     for _ in range(30):
         low, high = (".", f"s{chance.randrange(2600)}"), (".", f"s{chance.randrange(2600)}")
-        assert list(kept.ascend(low, high)) == sorted(key for key in there if low <= key < high)
+        between = sorted(key for key in there if low <= key < high)
+        assert list(kept.ascend(low, high)) == between
+        assert list(kept.descend(low, high)) == between[::-1]
     for one in chance.sample(sorted(there), len(there)):
         kept.remove(one)
     assert list(kept.ascend(*EVERYTHING)) == []
+
+
+@pytest.mark.parametrize("width", [1, 4, 5, 700])
+def test_a_walk_from_any_place_goes_over_the_edges_of_blocks_in_both_directions(width: int) -> None:
+    keys: list[Key] = [(".", number) for number in range(3 * BLOCK)]
+    ordered = SortedKeys()
+    for key in keys:
+        ordered.add(key)
+    for end in range(len(keys) + 1):
+        low, high, between = (".", end - width), (".", end), keys[max(end - width, 0) : end]
+        assert list(ordered.ascend(low, high)) == between
+        assert list(ordered.descend(low, high)) == between[::-1]
 
 
 def test_settings_and_subjects_that_cannot_be_read_are_in_no_order() -> None:
