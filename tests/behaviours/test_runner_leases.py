@@ -7,6 +7,7 @@ import pytest
 from tests.planning import SelectPlanner
 from treaty import connect
 from treaty.client.connection import Connection
+from treaty.core import limits
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
 from treaty.core.limits import ASSIGNED_PARTS, RUNNER_ADDRESS, RUNNER_NAME
 from treaty.core.messages.metastore.query_feed import FedQuery, ListQueries
@@ -116,6 +117,21 @@ def test_a_lease_ends_with_its_assignments(there: Connection) -> None:
     assert owners(there) == {"flights_bad": [("bad", "r2")], "late": [], "lost": []}
     assert there.ask(ReleaseRunner("r1", one.epoch)).answer == RunnerReleased("r1")
     assert lease(there, "r1").epoch > one.epoch
+
+
+@pytest.mark.parametrize(("most", "released"), [(1, [1, 1, 1]), (2, [2, 1]), (3, [3]), (4, [3])])
+def test_a_lease_lasts_until_the_last_of_its_assignments_has_ended(
+    there: Connection, monkeypatch: pytest.MonkeyPatch, most: int, released: list[int]
+) -> None:
+    """One command ends so many of them at most."""
+    lease_of_all = lease(there, "r1")
+    take(there, lease_of_all, part(there, "late"), part(there, "lost"), part(there, "flights_bad", "bad"))
+    monkeypatch.setattr(limits, "ASSIGNED_PARTS", most)
+    for place, count in enumerate(released, 1):
+        more = place < len(released)
+        assert there.ask(ReleaseRunner("r1", lease_of_all.epoch)).answer == RunnerReleased("r1", count, more)
+        assert held(there, "r1") == 3 - sum(released[:place])
+        assert [runner.name for runner in there.ask(ListQueries()).answer.runners] == ["r1"] * more
 
 
 def test_names_and_addresses_are_printable_and_short(there: Connection) -> None:
