@@ -21,6 +21,7 @@ from treaty.core.messages.metastore.sources import (
     DropSource,
     ListDropped,
     ListTypes,
+    SourceColumnChange,
     SourceDefinition,
     UndropSource,
 )
@@ -138,6 +139,37 @@ def test_a_text_that_is_empty_clears_what_it_was(bench: TimedBench) -> None:
     source = bench.tables.get(SOURCE, SourceKey("a"))
     assert source is not None
     assert (source.comment, source.properties) == ("", (("Q", "y"),))
+
+
+@pytest.mark.parametrize(
+    ("members", "counts"),
+    [
+        ({"columns": (SourceColumnChange("add", SourceColumn("new", "INT")),)}, 1), ({"properties": (("P", "x"),)}, 1),
+        ({"properties": (("Q", "y"),)}, 0), ({"rename": "r"}, 0), ({"protect": True}, 0), ({"comment": "x"}, 0),
+    ],
+)  # fmt: skip
+def test_a_revision_counts_changes_of_columns_and_properties_and_no_others(
+    bench: TimedBench, members: dict[str, Any], counts: int
+) -> None:
+    bench.do(define("a", properties=(("Q", "y"),)))
+    assert bench.do(ChangeSource("a", **members)).revision == 1 + counts
+
+
+@pytest.mark.parametrize("part", ["key", "value"])
+@pytest.mark.parametrize(("change", "counts"), [("same", 0), ("pin", 1), ("message", 1), ("registered", 1)])
+def test_a_revision_counts_each_change_of_key_and_value(bench: TimedBench, part: str, change: str, counts: int) -> None:
+    subject, pins = Subject(".", "s"), []
+    for names in (("a?",), ("a?", "b?")):
+        bench.do(Register(subject, toy(*names)))
+        found = bench.do(GetPin(subject, LATEST))
+        pins.append(SchemaPin(*subject, found.generation, found.version.ordinal, found.version.schema_id))
+    before = SourcePart("AVRO", pin=pins[0])
+    bench.do(define("a", key=before, value=before))
+    after = {"same": {}, "pin": {"pin": pins[1]}, "message": {"full_name": "n"}, "registered": {"pin": None}}[change]
+    members: dict[str, Any] = {part: replace(before, **after)}
+    if change == "registered":
+        members[f"{part}_schema"] = Register(subject, toy("c?"))
+    assert bench.do(ChangeSource("a", **members)).revision == 1 + counts
 
 
 def test_a_source_with_its_bad_rows_counts_twice_and_both_are_of_one_cluster(bench: TimedBench) -> None:
