@@ -313,3 +313,35 @@ def test_a_server_that_has_not_read_a_subject_yet_takes_its_format(tmp_path: Pat
                 assert shown.json() == [1]
 
     asyncio.run(run())
+
+
+INT_IDS = {
+    "": "1", "sequence": "1", "md5": "ef524ea1b91e73173d938ade36c1db32", "crc-64-avro": "8f5c393f1ad57572",
+    "sha-256": "3f2b87a9fe7cc9b13835598c3981cd45e3e355309e5090aa0933d7becb6fba45",
+}  # fmt: skip
+
+
+"""The id of "int" by id scheme, as one asks for it; nothing is a sequence."""
+SETTINGS: dict[str, dict[str, Any]] = {
+    "nothing": {}, "normalization": {"normalize": True}, "another level": {"compatibility": "FULL"}, "a partition": {"compatibilityGroup": "major"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", INT_IDS)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_group_is_created_with_its_id_scheme_whatever_was_set_there_before(setting: str, scheme: str) -> None:
+    async def run() -> None:
+        async with repository(root="/avro-1124/schemas") as it:
+            if SETTINGS[setting]:
+                answer = await it.http.put("/config/g", json=SETTINGS[setting], headers=READER)
+                assert answer.status_code == 200
+            first, asked = INT_IDS[scheme], {"id_scheme": scheme} if scheme else {}
+            await it.play(
+                [
+                    {"ask": "POST /g", "form": {"schema": '"int"', **asked}, "is": first},
+                    {"ask": f"GET /g/{first}", "is": '"int"'},
+                    {"ask": "GET /g", "is": f"{first}\n"},
+                ]
+            )
+
+    asyncio.run(run())
