@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from tests import iglu
 from treaty.cli.main import group
 from treaty.core.iglu_key import SELF_DESCRIBING, IgluKey
+from treaty.core.limits import IGLU_FINDINGS
 from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import find_formats
 from treaty.wire.iglu.families import find_gaps, list_steps, make_comparison
@@ -69,6 +70,15 @@ def test_a_check_finds_what_breaks_it_and_can_be_skipped_unless_it_is_an_error(n
     skipped = lint_document(BROKEN[name], 40, SKIPPABLE)
     levels = {one.check: one.level for one in found}
     assert (name in {one.check for one in skipped}) is (levels[name] == "ERROR")
+
+
+def test_errors_and_then_warnings_are_found_behind_any_number_of_hints() -> None:
+    hints = {f"p{number}": TEXT for number in range(IGLU_FINDINGS)}
+    worse = {name: BROKEN[name]["properties"]["url"] for name in ("stringMaxLengthRange", "stringMinMaxLength")}
+    found = lint_document({**SOUND, "properties": {**hints, **worse}, "required": [*worse]}, 40)
+    assert len(found) == IGLU_FINDINGS
+    assert [finding.check for finding in found if finding.level != "INFO"] == [*reversed(worse)]
+    assert [finding.level for finding in found[:3]] == ["ERROR", "WARNING", "INFO"]
 
 
 def test_a_schema_that_is_too_deep_is_an_error_of_syntax() -> None:
