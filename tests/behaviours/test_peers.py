@@ -208,6 +208,23 @@ def test_more_versions_than_a_page_holds(at: At) -> None:
     assert [one.text for one in it.schemas(limit=count - 2)] == texts[: count - 2]
 
 
+def test_deleted_versions_are_in_lists_of_everything_and_in_no_others(at: At) -> None:
+    it = at.connection
+    for name in ("o-deleted", "o-live", "o-mixed", "p-deleted"):
+        it.register(name, V1)
+        it.register(name, V2)
+    it.delete_version("o-mixed", 1)
+    for name in ("o-deleted", "p-deleted"):
+        it.delete_subject(name)
+    live = [("o-live", 1), ("o-live", 2), ("o-mixed", 2)]
+    everything = [(name, number) for name in ("o-deleted", "o-live", "o-mixed") for number in (1, 2)]
+    assert [(version.subject, version.number) for version in it.schemas("o-")] == live
+    assert sorted((version.subject, version.number) for version in it.schemas("o-", "all")) == everything
+    assert it.subjects("o-") == ("o-live", "o-mixed")
+    assert sorted(it.subjects("o-", "all")) == ["o-deleted", "o-live", "o-mixed"]
+    assert (it.versions("o-mixed"), it.versions("o-mixed", "all")) == ((2,), (1, 2))
+
+
 def test_records(at: At) -> None:
     registry = at.connection
     if isinstance(registry, InLoop):
