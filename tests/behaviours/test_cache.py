@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol
 
 import pytest
@@ -142,6 +142,27 @@ def test_not_found_is_kept_briefly_and_unavailable_never(memo: Make) -> None:
         with pytest.raises(Unavailable):
             kept.get("b", down)
     assert calls == ["absent", "absent", "down", "down", "down"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "ttl", "stays"),
+    [("new", 5.0, True), ("too long", 5.0, False), ("new", 0.0, False), (SchemaNotFound, 5.0, False)],
+    ids=["a value", "a large value", "a value for no time", "nothing"],
+)
+def test_a_newer_answer_ends_an_older_one_whether_or_not_it_stays_itself(
+    memo: Make, answer: Any, ttl: float, *, stays: bool
+) -> None:
+    def make() -> Any:
+        if isinstance(answer, str):
+            return answer
+        raise answer.of("R", "no")
+
+    cache = memo(5, weigh=len)
+    assert cache.get("a", lambda: "old") == "old"
+    with nullcontext() if isinstance(answer, str) else pytest.raises(answer):
+        assert cache.get("a", make, ttl=ttl, fresh=True) == answer
+    assert len(cache) == stays
+    assert cache.get("a", lambda: "later") == ("new" if stays else "later")
 
 
 def test_what_was_on_its_way_when_all_was_forgotten_is_not_kept(memo: Make) -> None:
