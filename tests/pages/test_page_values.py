@@ -243,9 +243,14 @@ USER = Register(
 )
 ORDER = RECORD.replace("R", "Order", 1) % '{"name":"x","type":"int"}'
 TOPIC = t.Associate(t.Resource("topic", "lkc", "id"), (t.AssociationSpec("value", ORDERS),))
+X = SourceColumn("x", "INT")
 PIN = m.CreateSource(
-    m.SourceDefinition("pinned", "STREAM", "", (SourceColumn("x", "INT"),), value=SourcePart("AVRO"), place="orders"),
+    m.SourceDefinition("pinned", "STREAM", "", (X,), value=SourcePart("AVRO"), place="orders"),
     value_schema=Register(ORDERS, Draft(ORDER)),
+)
+KEY_PIN = m.CreateSource(
+    m.SourceDefinition("pinned", "STREAM", "", (X,), SourcePart("AVRO"), SourcePart("JSON"), place="orders"),
+    key_schema=Register(ORDERS, Draft(ORDER)),
 )
 SITUATIONS: Mapping[str, list[Request[Any]]] = {
     "free": [],
@@ -253,11 +258,13 @@ SITUATIONS: Mapping[str, list[Request[Any]]] = {
     "used by a deleted one": [USER, DeleteSubject(subject_of("user"))],
     "a topic": [TOPIC],
     "a source": [PIN],
+    "a source by its key": [KEY_PIN],
     "one deleted": [DeleteVersion(ORDERS, 1)],
     "one deleted and used": [USER, DeleteVersion(ORDERS, 1)],
     "all deleted": [DeleteSubject(ORDERS)],
     "all deleted, used by a deleted one": [USER, DeleteSubject(subject_of("user")), DeleteSubject(ORDERS)],
     "all deleted, a source": [PIN, DeleteSubject(ORDERS)],
+    "all deleted, a source by its key": [KEY_PIN, DeleteSubject(ORDERS)],
 }
 
 
@@ -273,6 +280,8 @@ def test_a_page_says_of_a_deletion_what_the_registry_does(situation: str, versio
         query = {"name": "orders", **({"version": version} if version else {})}
         values = await values_of(show_deletion, registry, **query)
         unseen = await values_of(show_deletion, Blind(registry), **query)
+        is_pinned = "a source" in situation and version != 1
+        assert [source.name for source in values["users"].sources] == ["pinned"] * is_pinned
         permanent = bool(values["members"]["permanent"])
         listed = (await registry.ask(ListVersions(ORDERS, visible="all"))).answer
         assert permanent == ({version} if version else {*listed.numbers}).issubset(listed.deleted)
