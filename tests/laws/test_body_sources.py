@@ -10,8 +10,9 @@ from pyspark.errors import PySparkException
 
 from treaty.assemble import connect
 from treaty.client.connection import Connection
+from treaty.core.messages.metastore.sources import CreateSource, SourceDefinition
 from treaty.core.registry import run_exchange
-from treaty.core.sources import SourceColumn
+from treaty.core.sources import QueryPlan, SourceColumn, SourceRead
 from treaty.metastore import Metastore
 from treaty.spark.planner.errors import refuse
 from treaty.spark.planner.output import read_output, refuse_bad_keys
@@ -68,6 +69,33 @@ def test_a_source_is_read_as_its_row_says(registry: Connection, kind: str, forma
     assert read(registry, "s").revision == 2
     assert run_exchange(registry.registry, find_columns("t")) is None
     assert run_exchange(registry.registry, find_readable_source("t")) is None
+
+
+QUERY = QueryPlan("SELECT 1", (SourceRead("flights", 1, "flights"),))
+
+
+@pytest.mark.parametrize("kind", ["STREAM", "TABLE"])
+@pytest.mark.parametrize(
+    ("connector", "query", "never_null"),
+    [
+        ("delta", QUERY, "v"), ("delta", None, ""), ("iceberg", QUERY, ""), ("iceberg", None, ""), ("files", None, ""),
+    ],
+    ids=["our delta", "a delta of others", "our iceberg", "an iceberg of others", "files"],
+)  # fmt: skip
+def test_rows_of_others_may_have_nulls_in_columns_that_say_they_have_none(
+    registry: Connection, connector: str, query: QueryPlan | None, never_null: str, kind: str
+) -> None:
+    """What others write is not checked, and a row of a table has a key."""
+    columns = (
+        SourceColumn("id", "INT", nullable=False, role="key"), SourceColumn("v", "INT", nullable=False), SourceColumn("w", "INT"),
+    )  # fmt: skip
+    flights = SourceDefinition("flights", "STREAM", "", (SourceColumn("id", "INT"),), place="flights")
+    registry.ask(CreateSource(flights))
+    definition = SourceDefinition("s", kind, "", columns, connector=connector, place="p", query=query)
+    registry.ask(CreateSource(definition))
+    has_key = kind == "TABLE" or never_null
+    expected = {*never_null, *(["id"] if has_key else [])}
+    assert {column.name for column in read(registry, "s").columns if not column.nullable} == expected
 
 
 # ------------------------------------------------------------------------------------------------- columns that a body reads
