@@ -161,12 +161,14 @@ def test_a_revision_counts_each_change_of_key_and_value(bench: TimedBench, part:
     subject, pins = Subject(".", "s"), []
     for names in (("a?",), ("a?", "b?")):
         bench.do(Register(subject, toy(*names)))
-        found = bench.do(GetPin(subject, LATEST))
-        pins.append(SchemaPin(*subject, found.generation, found.version.ordinal, found.version.schema_id))
+        latest = bench.do(GetPin(subject, LATEST))
+        pins.append(SchemaPin(*subject, latest.generation, latest.version.ordinal, latest.version.schema_id))
     before = SourcePart("AVRO", pin=pins[0])
     bench.do(define("a", key=before, value=before))
-    after = {"same": {}, "pin": {"pin": pins[1]}, "message": {"full_name": "n"}, "registered": {"pin": None}}[change]
-    members: dict[str, Any] = {part: replace(before, **after)}
+    changes: dict[str, dict[str, Any]] = {
+        "same": {}, "pin": {"pin": pins[1]}, "message": {"full_name": "n"}, "registered": {"pin": None}
+    }  # fmt: skip
+    members: dict[str, Any] = {part: replace(before, **changes[change])}
     if change == "registered":
         members[f"{part}_schema"] = Register(subject, toy("c?"))
     assert bench.do(ChangeSource("a", **members)).revision == 1 + counts
