@@ -51,7 +51,7 @@ class FittedWriter:
     """A rewritten writer.
 
     `aliases` gives the reader's name for each of its named types, `hidden` the hidden fields that it fills, `extra` the
-    named types that those need in the reader. `unread` says which types are read by nobody, though the reader takes them.
+    named types that those need in the reader. `unread` says which types are passed over, though the reader takes them.
     """
 
     root: AvroType

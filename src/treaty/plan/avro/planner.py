@@ -96,10 +96,9 @@ def compose(
         if findings and (fitted.findings or not takes_some(reader, version.schema, findings)):
             rejected.append(refuse_schema(version, findings))
         else:
-            refused = (*findings, *fitted.unread)
-            partly += [(version.schema_id, refuse_value(version, refused))] if refused else []
-            text = print_schema(version.schema)
-            writers.append(WriterSchema(version.schema_id, version.subject, version.version, text))
+            if refused := (*findings, *fitted.unread):
+                partly.append((version.schema_id, refuse_value(version, refused)))
+            writers.append(_list_writer(version))
             branches.append(shapes.place(writer, fitted))
     if not writers:
         raise nothing_readable(rejected)
@@ -130,6 +129,11 @@ def compose(
         depth=depth,
         docs=docs,
     ).with_engine("spark")
+
+
+def _list_writer(version: RegisteredSchema) -> WriterSchema:
+    assert version.schema is not None
+    return WriterSchema(version.schema_id, version.subject, version.version, print_schema(version.schema))
 
 
 def _open_reader(
