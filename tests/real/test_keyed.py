@@ -226,17 +226,25 @@ def test_envelopes_of_debezium_become_the_table_that_they_come_from(
     ])  # fmt: skip
     pipe = pipeline(tmp_path, "iceberg", KeyedTableOptions(("shop", "id"), version="ts_ms", envelope=DEBEZIUM))
     source.run(spark, pipe, registry)
+
+    def read(table: LakeTable, *names: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in tables.read(spark, table).select(*names).orderBy("offset").collect()]
+
     names = ("shop", "id", "name", "_version", "offset")
-    rows = [tuple(row) for row in tables.read(spark, pipe.good_table).select(*names).orderBy("offset").collect()]
-    assert rows == [("b", 3, "of another shop", 0, 4), ("a", 4, "changed", 0, 8), ("a", 1, "again", 0, 12)]
-    graves = (
-        tables.read(spark, tombstone_table(pipe.good_table)).select("shop", "id", "offset").orderBy("offset").collect()
-    )
-    assert [tuple(row) for row in graves] == [(None, None, 2), ("a", 9, 6), ("a", 3, 9)]
+    assert read(pipe.good_table, *names) == [
+        ("b", 3, "of another shop", 0, 4), ("a", 4, "changed", 0, 8), ("a", 1, "again", 0, 12),
+    ]  # fmt: skip
+    graves = tombstone_table(pipe.good_table)
+    assert read(graves, "shop", "id", "offset") == [(None, None, 2), ("a", 9, 6), ("a", 3, 9)]
     bad = [
         (row["offset"], row["message"][:7]) for row in tables.read(spark, pipe.bad_table).orderBy("offset").collect()
     ]
     assert bad == [(5, "the key"), (11, "the ope"), (13, "the ope")]
+
+    source.write([event("c", 7, "before it"), event("t", 0), event("t", 0, ts=-1), event("c", 8, "behind it")])
+    source.run(spark, pipe, registry)
+    assert read(pipe.good_table, *names) == [("a", 8, "behind it", 0, 20)], "all was emptied once more"
+    assert read(graves, "shop", "id", "offset") == [("a", 9, 6), ("a", 3, 9), (None, None, 18)]
 
 
 def test_what_can_have_no_key_is_refused(tmp_path: Path) -> None:
