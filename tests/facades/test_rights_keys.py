@@ -80,11 +80,13 @@ class Address:
 
     def __init__(self) -> None:
         self.body, self.status, self.asked, self.pause = b"", 200, 0, 0.0
+        self.paths: list[str] = []
         place = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 place.asked += 1
+                place.paths.append(self.path)
                 time.sleep(place.pause)
                 self.send_response(place.status)
                 if place.status == 302:

@@ -238,6 +238,7 @@ def test_each_file_is_followed_while_the_server_runs(
                 if forget_calls:
                     break
                 await asyncio.sleep(0.005)
+            assert forget_calls
             assert await enter(server, "/subjects", headers) == ""
             follower.cancel()
 
