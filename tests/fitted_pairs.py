@@ -180,15 +180,15 @@ class FittedWriters:
                 parts = [self.variant(number, at) for at in names]
                 return parts if len(parts) > 1 else parts[0]
         _, members, leaves, nullable = shape
-        parts, twins = list[Any](), set[str]()
+        parts, twins = [], set[str]()
         most = {number for number in members if self.steady and self.pairs.kinds[number] == "price"}
         for number in sorted(most | {*self.dice.sample(members, self.dice.randrange(1, len(members) + 1))}):
             places = self.dice.sample(range(3), self.dice.randrange(1, 4))
             variants = [self.variant(number, at) for at in places]
             parts += variants
             if self.pairs.kinds[number] != "record":
-                type_names = [str(variant if isinstance(variant, str) else variant["name"]) for variant in variants]
-                twins |= {*type_names} - {type_names[places.index(0) if 0 in places else 0]}
+                variant_names = [one if isinstance(one, str) else one["name"] for one in variants]
+                twins |= {*variant_names} - {variant_names[places.index(0) if 0 in places else 0]}
         more = [self.unit(family, unit, owner) for family, unit in leaves if self.steady or self.dice.random() < 0.8]
         more += ["null"] if nullable and self.dice.random() < 0.8 else []
         more += [self.alien(members)] if self.dice.random() < 0.3 else []

@@ -66,7 +66,7 @@ def make_envelope(fitted: Sequence[FittedWriter], reader: AvroSchema) -> Envelop
     for place, (writer, root) in enumerate(zip(fitted, roots, strict=True)):
         names |= writer.names
         inside = root.fields if open_ and root else (Field(WHOLE, writer.root),)
-        head = Field(_find_free_name(HEAD, (root,)), AvroReference(FRAME.full))
+        head = Field(_find_free_name(HEAD, (target, root)), AvroReference(FRAME.full))
         full = _free_type(f"w{place}.Envelope", writer.names)
         names[full] = AvroRecord(full, (head, *inside, Field(tail, AvroPrimitive("double"))))
         branches.append(AvroReference(full))
