@@ -187,7 +187,7 @@ class FittedWriters:
             variants = [self.variant(number, at) for at in places]
             parts += variants
             if self.pairs.kinds[number] != "record":
-                variant_names = [one if isinstance(one, str) else one["name"] for one in variants]
+                variant_names = [str(variant if isinstance(variant, str) else variant["name"]) for variant in variants]
                 twins |= {*variant_names} - {variant_names[places.index(0) if 0 in places else 0]}
         more = [self.unit(family, unit, owner) for family, unit in leaves if self.steady or self.dice.random() < 0.8]
         more += ["null"] if nullable and self.dice.random() < 0.8 else []
