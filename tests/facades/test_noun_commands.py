@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.behaviours.peer import PEERS, peer
+from tests.behaviours.scripted import scripted
 from tests.behaviours.served import served
 from treaty.assemble import connect
 from treaty.cli.main import group
@@ -215,3 +217,26 @@ def test_an_alias_is_followed_where_one_subject_is_meant(run: Run, namesake: str
     run("schema", "delete", "old", "latest", "--permanent", "--yes")
     run("subject", "delete", "plain", "--permanent", "--yes")
     assert run("subject", "list", "--deleted").stdout.split() == [namesake]
+
+
+@pytest.mark.parametrize("vendor", sorted(path.stem for path in PEERS.glob("*.json")))
+def test_what_is_deleted_at_a_registry_of_others_is_shown_and_deleted_for_good(vendor: str) -> None:
+    """Some of them list deleted subjects only beside the living ones."""
+    with scripted(peer(vendor).answer) as server:
+
+        def run(*words: str, stdin: str | None = None, code: int = 0) -> str:
+            done = CliRunner().invoke(group, [*words, "--registry", server.url], input=stdin)
+            assert done.exit_code == code, done.output
+            return done.output
+
+        for text in (ENUM, WIDER):
+            run("schema", "register", "s", "-", stdin=text)
+        run("schema", "register", "s-2", "-", stdin=ENUM)
+        run("subject", "delete", "s", "--yes")
+        assert "Subject 's' not found" in run("subject", "get", "s", code=1)
+        told = json.loads(run("subject", "get", "s", "--deleted", "--json"))
+        assert [version["version"] for version in told["versions"]] == [1, 2]
+        assert "Subject 's' not found" in run("schema", "delete", "s", "1", "--yes", code=1)
+        for number in ("1", "latest"):
+            run("schema", "delete", "s", number, "--permanent", "--yes")
+        assert run("subject", "list", "--deleted").split() == ["s-2"]

@@ -90,9 +90,8 @@ def refuse_missing_subject(client: Connection, subject: str, visible: Visible = 
         target = target.sibling(alias)
     if target.context != DEFAULT_CONTEXT:
         return
-    kinds: tuple[Visible, ...] = ("live", "deleted") if visible == "all" else (visible,)
     # Names come sorted: a subject is the first one of those that begin with its name.
-    if not any(target.name in client.ask(ListSubjects(target, kind, limit=1)).answer.names for kind in kinds):
+    if target.name not in client.ask(ListSubjects(target, visible, limit=1)).answer.names:
         allowed = "a name from `treaty subject list`, with its context"
         message = f"Subject '{subject}' not found."
         raise SubjectNotFound.of("SUBJECT_NOT_FOUND", message, subject=subject, allowed=allowed)

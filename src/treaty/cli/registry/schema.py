@@ -20,7 +20,7 @@ from treaty.core.messages.request import Visible
 from treaty.core.messages.schemas import SchemaFound
 from treaty.core.messages.versions import VersionFound
 from treaty.core.names import subject_of
-from treaty.core.refusals import Incompatible, InvalidSchema, NotFound, Refusal
+from treaty.core.refusals import AlreadyDeleted, Incompatible, InvalidSchema, NotFound, Refusal
 from treaty.core.schema import Draft, Metadata, Reference
 from treaty.formats.registry import find_formats
 
@@ -295,8 +295,12 @@ def delete(subject: str, version: str, *, permanent: bool, yes: bool, registry: 
         connection.confirm(f"Delete version {version} of {subject}{' permanently' if permanent else ''}?", yes=yes)
         connection.refuse_missing_subject(client, subject, "all" if permanent else "live")
         stored_version = connection.find_version(client, subject, number, deleted=permanent)
-        if not stored_version.deleted:
-            client.delete_version(subject, stored_version.number)
+        try:
+            if not stored_version.deleted:
+                client.delete_version(subject, stored_version.number)
+        except AlreadyDeleted:  # some registries do not say of a version that it is deleted
+            if not permanent:
+                raise
         if permanent:
             client.delete_version(subject, stored_version.number, permanent=True)
     if as_json:
