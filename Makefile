@@ -27,8 +27,8 @@ IN_TURN = --dist load --maxschedchunk 2
 PARALLEL = -n $(WORKERS) $(IN_TURN)
 # Tests wait for servers and for Spark: one worker more keeps the cores busy. Those with a JVM wait half of their time, so they run
 # beside the others, where each of their workers has the 3 GB that it may take; each has a Spark and a broker of its own, which cost
-# a minute and a half of CPU before they are warm, so they are as many as cores. With
-# as many workers for the others as cores, a fifth of the cores was idle.
+# a minute and a half of CPU before they are warm, so they are as many as cores. With as many workers for the others as cores, a
+# fifth of the cores was idle. Jars that few tests need are fetched while the others run.
 MORE = -n $$(($(WORKERS) + 1)) $(IN_TURN)
 FITTING := $(shell awk '/^MemTotal/ {print int($$2 / 4000000)}' /proc/meminfo 2>/dev/null || echo 0)
 TOGETHER ?= $(shell [ $$(($(FITTING) + 0)) -gt $(WORKERS) ] && [ "$$(nproc 2>/dev/null || echo 1)" -gt 1 ] && echo yes)
@@ -85,7 +85,7 @@ demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; en
 quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
 	$(PYTEST) --ignore=tests/house -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --cases --budget=quick
 
-test: $(STAMP) browser ## All tests but the soak and those of `make check`, in about 20 minutes on two cores
+test: $(STAMP) browser ## All tests but the soak and those of `make check`, in 20 to 25 minutes on two cores
 	@failed=""; \
 	without() { $$1 $(PYTEST) --ignore=tests/house -m "not jvm and not soak" $(SHUFFLED) $(MORE) $(SHARE) $(ENDING) --durations=25 --budget=test; }; \
 	with() { $(BIN)/python -m tests.servers.jars most || return 1; $(BIN)/python -m tests.servers.jars & fetching=$$!; \

@@ -1,4 +1,4 @@
-"""The methods of a connection as exchanges, without I/O: the requests of each method, and its result; comparisons, groups and policies have a file each beside it.
+"""The methods of a connection as exchanges, without I/O: the requests of each method, and its result; comparisons, groups, policies and publication have a file each beside it.
 
 An exchange is a generator that yields requests, receives their answers and returns a value. `Connection` and
 `AsyncConnection` run it against a registry. Subjects are strings in their qualified form (``orders-value``,

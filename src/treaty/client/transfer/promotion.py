@@ -215,7 +215,8 @@ class _PromotionRun:
     def _publish(self, step: PromotedVersion) -> RegisteredVersion:
         """Publish a version under its label, unless it is there."""
         source = step.source
-        draft = replace(draft_of(source), references=tuple(self._reference(source, one) for one in source.references))
+        references = tuple(self._reference(source, reference) for reference in source.references)
+        draft = replace(draft_of(source), references=references)
         try:
             published = self.registry.ask(GetPublished(step.target, step.label)).answer.version
             is_as_before = draft.references == source.references and published.guid == source.guid

@@ -1,4 +1,7 @@
-"""Permissions of requests whose need depends on what they say, such as a registration that skips its policy; a plain need is one of `permissions`."""
+"""Permissions of requests whose need depends on what they say, such as a registration that skips its policy; a plain need is one of `permissions`.
+
+They do not depend on the state.
+"""
 
 from dataclasses import replace
 from typing import Any

@@ -44,10 +44,10 @@ def find_frame_column(columns: StructType, column: str = "") -> str:
 
     Raises ValueError where there is none, or several.
     """
-    binary = [one.name for one in columns.fields if isinstance(one.dataType, BinaryType)]
+    binary = [field.name for field in columns.fields if isinstance(field.dataType, BinaryType)]
     candidates = [column] if column else [*(name for name in COLUMNS if name in binary)][:1] or binary
     if len(candidates) != 1 or candidates[0] not in binary:
-        had = ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in columns.fields)
+        had = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in columns.fields)
         message = f"the column with the frames is unknown: {column or 'none is named'}; there is {had}"
         raise ValueError(message)
     return candidates[0]
