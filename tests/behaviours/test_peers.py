@@ -225,6 +225,27 @@ def test_deleted_versions_are_in_lists_of_everything_and_in_no_others(at: At) ->
     assert (it.versions("o-mixed"), it.versions("o-mixed", "all")) == ((2,), (1, 2))
 
 
+def test_lists_of_deleted_versions_have_no_live_ones(at: At) -> None:
+    """Some servers list the live ones when they are asked for the deleted ones."""
+    registry = at.connection
+    for name in ("o-deleted", "o-last", "o-live", "o-mixed", "p-deleted"):
+        registry.register(name, V1)
+        registry.register(name, V2)
+    registry.delete_version("o-mixed", 1)
+    for name in ("o-deleted", "o-last", "p-deleted"):
+        registry.delete_subject(name)
+    assert registry.subjects("o-", "deleted") == ("o-deleted", "o-last")
+    assert registry.subjects(visible="deleted") == ("o-deleted", "o-last", "p-deleted")
+    assert (registry.versions("o-mixed", "deleted"), registry.versions("o-last", "deleted")) == ((1,), (1, 2))
+    with pytest.raises(SubjectNotFound):
+        registry.versions("o-live", "deleted")
+    places = [("o-deleted", 1), ("o-deleted", 2), ("o-last", 1), ("o-last", 2), ("o-mixed", 1)]
+    assert [(version.subject, version.number) for version in registry.schemas("o-", "deleted")] == places
+    assert len(registry.schemas("o-", "deleted", limit=3)) == 3
+    latest = registry.schemas("o-", "deleted", latest=True)
+    assert [(version.subject, version.number) for version in latest] == [places[1], places[3], places[4]]
+
+
 def test_records(at: At) -> None:
     registry = at.connection
     if isinstance(registry, InLoop):

@@ -15,9 +15,9 @@ from treaty.client.settings import ClientSettings
 from treaty.core.limits import COUNTER
 from treaty.core.messages.compatibility import Check, CompatibilityResult
 from treaty.core.messages.contexts import Contexts, ListContexts
-from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions, Subjects, Versions
+from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions, Subjects, VersionNumbers, Versions
 from treaty.core.messages.registration import Register, RegisteredVersion, SubjectCreation
-from treaty.core.messages.request import LATEST, Request
+from treaty.core.messages.request import LATEST, Request, Visible
 from treaty.core.messages.schemas import GetSchema, UsesOf
 from treaty.core.messages.settings import ConfigStored, GetConfig, GetMode, Scope, SetConfig
 from treaty.core.messages.versions import GetVersion, Lookup, VersionFound
@@ -166,13 +166,43 @@ def _check_against_none(request: Check, ask: AskServer) -> Conversation[Reply[Co
 
 
 def _list_subjects(request: ListSubjects, ask: AskServer, state: ClientState) -> Conversation[Reply[Subjects]]:
-    """Filter a list by prefix, for servers that ignore the prefix."""
+    """Filter a list by prefix, for servers that ignore the prefix, and leave the live ones out of the deleted ones."""
+    if (yield from _may_list_live(request.visible, ask, state)):
+        listed = replace(request, offset=0, limit=COUNTER, after=None)
+        reply = yield from _list_subjects(replace(listed, visible="all"), ask, state)
+        live = {*(yield from _list_subjects(replace(listed, visible="live"), ask, state)).answer.names}
+        names = [name for name in reply.answer.names if name not in live and name > (request.after or "")]
+        first = 0 if request.after else request.offset
+        return replace(reply, answer=Subjects(tuple(names[first : first + request.limit])))
     reply = yield from ask(request)
     if state.is_treaty:
         return reply
     return replace(
         reply, answer=Subjects(tuple(name for name in reply.answer.names if _has_prefix(name, request.prefix)))
     )
+
+
+def _list_versions(request: ListVersions, ask: AskServer, state: ClientState) -> Conversation[Reply[VersionNumbers]]:
+    """Leave the live versions out of a list of deleted ones, for servers that would list the live ones."""
+    if not (yield from _may_list_live(request.visible, ask, state)):
+        return (yield from ask(request))
+    reply = yield from ask(replace(request, visible="all"))
+    try:
+        live = (yield from ask(replace(request, visible="live"))).answer.numbers
+    except NotFound:
+        return reply
+    numbers = tuple(number for number in reply.answer.numbers if number not in live)
+    if not numbers:
+        name = str(request.subject)
+        raise SubjectNotFound.of("SUBJECT_NOT_FOUND", f"Subject '{name}' has no deleted version.", subject=name)
+    return replace(reply, answer=VersionNumbers(numbers))
+
+
+def _may_list_live(visible: Visible, ask: AskServer, state: ClientState) -> Conversation[bool]:
+    """Return whether a server of another vendor is asked for what is deleted: some list what is live then."""
+    if visible == "deleted" and state.is_treaty is None:
+        yield from ask(GetMode(Scope(), resolve=True))
+    return visible == "deleted" and not state.is_treaty
 
 
 def _has_prefix(name: str, prefix: Subject) -> bool:
@@ -190,6 +220,8 @@ def _list_contexts(request: ListContexts, ask: AskServer, state: ClientState) ->
 
 def _list_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> Conversation[Reply[Versions]]:
     """Request a long list in pages, each no older than the one before; without the operation, list versions one by one."""
+    if (yield from _may_list_live(request.visible, ask, state)):
+        return (yield from _list_deleted_schemas(request, ask, state))
     versions: dict[tuple[str, int], VersionFound] = {}
     beside: dict[tuple[str, int], tuple[Any, Any]] = {}
     after: PositionToken | None = None
@@ -214,6 +246,22 @@ def _list_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> C
         versions |= fresh
         if len(fresh) < size or len(versions) >= request.limit:
             return replace(reply, answer=_join_pages(versions, beside))
+
+
+def _list_deleted_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> Conversation[Reply[Versions]]:
+    """Leave the live versions out of a list of all."""
+    listed = replace(request, latest=False, offset=0, limit=COUNTER, after=None)
+    reply = yield from _list_schemas(replace(listed, visible="all"), ask, state)
+    live = (yield from _list_schemas(replace(listed, visible="live"), ask, state)).answer.versions
+    live_places = {(version.subject, version.number) for version in live}
+    deleted = {
+        (version.subject, 0 if request.latest else version.number): version
+        for version in reply.answer.versions
+        if (version.subject, version.number) not in live_places
+        and (version.subject, version.number) > (request.after or ("", 0))
+    }
+    first = 0 if request.after else request.offset
+    return replace(reply, answer=Versions(tuple(deleted.values())[first : first + request.limit]))
 
 
 def _relations_of(listed: Versions) -> dict[tuple[str, int], tuple[Any, Any]]:
@@ -258,6 +306,7 @@ _FALLBACKS: Mapping[type[Any], Any] = {
     Check: _check,
     ListContexts: _list_contexts,
     ListSubjects: _list_subjects,
+    ListVersions: _list_versions,
     ListSchemas: _list_schemas,
 }
 """Fallbacks by request."""
