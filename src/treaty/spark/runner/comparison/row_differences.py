@@ -10,7 +10,6 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -25,7 +24,6 @@ from treaty.plan.ddl import quote_name
 
 OLDS, NEWS, OLD, NEW, FAULTS, ROW, REST, SIDE = "olds", "news", "old", "new", "faults", "row", "rest", "side"
 PART = "part_{}"
-KIND = "kind"
 EQUAL = "equal"
 NOTHING = "_treaty_nothing"
 NO_CELLS = f"struct(0 AS {NOTHING})"
@@ -240,14 +238,12 @@ def _count(
 
 
 def _sample(compared: DataFrame, kinds: Sequence[str]) -> tuple[ComparedRow, ...]:
-    """Some rows of each kind, in the order of kinds, read by one job."""
-    parts = [
-        compared.where(f"{KINDS[kind]} > 0").orderBy(ROW).limit(COMPARE_ROWS).selectExpr("*", f"'{kind}' AS {KIND}")
-        for kind in kinds
-    ]
-    rows = reduce(DataFrame.union, parts).collect() if parts else []
-    rows.sort(key=lambda row: (kinds.index(row[KIND]), row[ROW].encode()))
-    return tuple(_read_row(row[KIND], row) for row in rows)
+    """Some rows of each kind, in the order of kinds. A job for each: the first rows of a union would be moved between tasks."""
+    sample: list[ComparedRow] = []
+    for kind in kinds:
+        rows = compared.where(f"{KINDS[kind]} > 0").orderBy(ROW).limit(COMPARE_ROWS).collect()
+        sample += (_read_row(kind, row) for row in sorted(rows, key=lambda row: row[ROW].encode()))
+    return tuple(sample)
 
 
 def _read_row(kind: str, row: Any) -> ComparedRow:
