@@ -17,10 +17,10 @@ from tests.messages import filled, proto
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.formats.protobuf.encoding.wire import encode_varint
 from treaty.formats.protobuf.runtime import build_pool, create_message
-from treaty.plan import documents
+from treaty.plan import jsonschema
 from treaty.plan.avro import planner as avro
-from treaty.plan.messages import planner as messages
 from treaty.plan.options import DecodeOptions
+from treaty.plan.protobuf import planner as protobuf
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.registry_queries import parse_text
 from treaty.plan.value import DecodePlan
@@ -52,7 +52,7 @@ def make_case(format_: str, dice: random.Random, rows: int) -> tuple[DecodePlan,
         plan = avro.compose(known, reader, 3, "refuse")
     else:
         options = DecodeOptions(validate=format_ == "JSON" and dice.random() < 0.3)
-        plan = (documents if format_ == "JSON" else messages).compose(known, reader, options)
+        plan = (jsonschema if format_ == "JSON" else protobuf).compose(known, reader, options)
     return plan, [header(1) + _damage(dice, one) for one in payloads]
 
 

@@ -10,7 +10,7 @@ import treaty
 import treaty.arrow
 import treaty.spark
 import treaty.spark.iglu
-from treaty.client import adapters, cache, cache_policy, connection, credentials, settings
+from treaty.client import adapters, cache, cached_answers, connection, credentials, settings
 from treaty.client.serializers import async_serializers, avro, errors, jsonschema, protobuf, subject_names
 from treaty.client.serializers import settings as serializer_settings
 from treaty.client.types import annotations, classes, typed
@@ -47,7 +47,7 @@ SECTIONS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
     ),
     ("Calls, drafts and answers", "What methods take and return.", (registry, schema, *ANSWERS, policy)),
     ("Errors", "All errors of a registry; `Refusal` and its subclasses have `reason`.", (refusals,)),
-    ("Client settings", "Nodes, credentials and caches.", (settings, credentials, cache, cache_policy)),
+    ("Client settings", "Nodes, credentials and caches.", (settings, credentials, cache, cached_answers)),
     (
         "Serializers",
         "Values to framed bytes and back.",

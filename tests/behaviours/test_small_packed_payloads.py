@@ -10,7 +10,7 @@ from tests.behaviours.test_small_documents import part, read_by_arrow, read_by_c
 from tests.behaviours.test_small_payloads import READERS as AVRO_READERS
 from tests.frames import header, record
 from tests.small_payloads import ITEM, LONG, MOST_BYTES, listed, measure, named
-from treaty.arrow.codecs import make_unpacker
+from treaty.arrow.packed_payloads import make_unpacker
 from treaty.client.groups.codecs import CodecError, find_codec, unpack_payload
 from treaty.core.limits import INFLATED_FLOOR, INFLATED_RATIO
 from treaty.plan.options import DecodeOptions

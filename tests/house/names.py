@@ -15,8 +15,8 @@ GLOSSARY = Path(__file__).parents[2] / "docs" / "glossary.toml"
 # The same part in several formats or dialects may have the same class names: folders whose modules may share them.
 TWINS: tuple[frozenset[str], ...] = (
     frozenset({"formats.avro", "formats.jsonschema", "formats.protobuf", "formats.logical"}),
-    frozenset({"arrow.avro", "arrow.documents", "arrow.messages"}),
-    frozenset({"plan.avro", "plan.documents", "plan.messages"}),
+    frozenset({"arrow.avro", "arrow.jsonschema", "arrow.protobuf"}),
+    frozenset({"plan.avro", "plan.jsonschema", "plan.protobuf"}),
     frozenset({"log.kafka", "log.memory", "log.postgres", "log.sqlite"}),
     frozenset({"api.confluent", "api.native", "api.peer"}),
 )

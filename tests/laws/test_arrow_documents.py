@@ -15,12 +15,12 @@ import pytest
 from tests.documents import make_document, make_frames, make_schema
 from tests.frames import header
 from treaty.arrow.decoded import DecodedBatch, RowResult, read_by_row
-from treaty.arrow.documents.batches import HALVES, NUMBER, TRIES, make_document_reader
-from treaty.arrow.documents.rows import make_row_reader
-from treaty.arrow.documents.values import print_double
+from treaty.arrow.jsonschema.batches import HALVES, NUMBER, TRIES, make_document_reader
+from treaty.arrow.jsonschema.rows import make_row_reader
+from treaty.arrow.jsonschema.values import print_double
 from treaty.arrow.types import kind_of
 from treaty.core.names import DEFAULT_CONTEXT
-from treaty.plan.documents import compose
+from treaty.plan.jsonschema import compose
 from treaty.plan.options import DecodeOptions
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.registry_queries import parse_text

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from treaty.arrow.messages.changes import change_date, change_timestamp
-from treaty.arrow.messages.unknown import list_unknown_fields
-from treaty.arrow.messages.values import KNOWN, UnreadableValueError
+from treaty.arrow.protobuf.changes import change_date, change_timestamp
+from treaty.arrow.protobuf.unknown import list_unknown_fields
+from treaty.arrow.protobuf.values import KNOWN, UnreadableValueError
 from treaty.formats.protobuf.encoding.wire import encode_varint
 
 FIELD = Timestamp.DESCRIPTOR.fields_by_name["seconds"]

@@ -14,12 +14,12 @@ from google.protobuf.message_factory import GetMessageClass
 from tests.frames import header
 from tests.messages import filled, proto, spoilt, strange
 from treaty.arrow.decoded import DecodedBatch, RowResult, read_by_row
-from treaty.arrow.messages.batches import make_batch_reader
-from treaty.arrow.messages.rows import decoder_of, message_of
+from treaty.arrow.protobuf.batches import make_batch_reader
+from treaty.arrow.protobuf.rows import decoder_of, message_of
 from treaty.arrow.types import kind_of
 from treaty.formats.protobuf.protojson import print_protojson
-from treaty.plan.messages.planner import compose
 from treaty.plan.options import DecodeOptions
+from treaty.plan.protobuf.planner import compose
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.registry_queries import parse_text
 from treaty.plan.value import DecodePlan

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from confluent_kafka.schema_registry.confluent.type import decimal_pb2
 
-from treaty.arrow.documents.values import SCALARS, OversizedValueError, make_converter, read_number
-from treaty.arrow.messages.values import KNOWN, UnreadableValueError
+from treaty.arrow.jsonschema.values import SCALARS, OversizedValueError, make_converter, read_number
+from treaty.arrow.protobuf.values import KNOWN, UnreadableValueError
 from treaty.core.state import columns
 
 EXACT = Context(prec=200)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from treaty.arrow.documents.rest import find_rest
-from treaty.arrow.documents.unfit import find_unfit
-from treaty.arrow.documents.values import (
+from treaty.arrow.jsonschema.rest import find_rest
+from treaty.arrow.jsonschema.unfit import find_unfit
+from treaty.arrow.jsonschema.values import (
     PLAIN_SCALARS,
     SCALARS,
     JsonMembers,

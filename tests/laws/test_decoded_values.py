@@ -11,17 +11,17 @@ from tests.edges import bare
 from tests.frames import frame, header
 from tests.frames import record as make_record
 from treaty.arrow import decode
-from treaty.arrow.documents.batches import make_document_reader
+from treaty.arrow.jsonschema.batches import make_document_reader
 from treaty.arrow.types import kind_of
 from treaty.client.records.decoder import to_json_value
 from treaty.core.limits import ANY_NESTING
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.formats.protobuf.encoding.wire import encode_varint
 from treaty.formats.protobuf.runtime import build_pool, create_message
-from treaty.plan import documents
+from treaty.plan import jsonschema
 from treaty.plan.avro import planner as avro
-from treaty.plan.messages import planner as messages
 from treaty.plan.options import DecodeOptions
+from treaty.plan.protobuf import planner as protobuf
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.registry_queries import parse_text
 from treaty.plan.value import DecodePlan
@@ -35,7 +35,7 @@ def plan_of(format_: str, *texts: str, engine: str = "") -> DecodePlan:
         RegisteredSchema(place, DEFAULT_CONTEXT, place, format_, parse_text(format_, text))
         for place, text in enumerate(texts, 1)
     ]
-    planner = documents if format_ == "JSON" else messages
+    planner = jsonschema if format_ == "JSON" else protobuf
     plan = planner.compose(known, known[0].schema, DecodeOptions())
     return DecodePlan.from_json(plan.to_json()) if not engine else _with_engine(plan, engine)
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tests.frames import header
 from tests.messages import filled, proto, with_names
 from treaty.arrow.encoding.changes import find_unscaled
-from treaty.arrow.encoding.messages import FEW, make_batch_writer
 from treaty.arrow.encoding.outline import make_columnar_writer
+from treaty.arrow.encoding.protobuf import FEW, make_batch_writer
 from treaty.arrow.encoding.rows import find_descriptor, make_row_encoder
-from treaty.arrow.messages.rows import decoder_of
+from treaty.arrow.protobuf.rows import decoder_of
 from treaty.arrow.types import arrow_type, kind_of
 from treaty.core.state.columns import Column, Struct
 from treaty.plan.ddl import parse_type
@@ -27,8 +27,8 @@ from treaty.plan.encoding.fit import ColumnConversion
 from treaty.plan.encoding.options import ENCODE_DEFAULTS
 from treaty.plan.encoding.planner import compose as compose_encode
 from treaty.plan.encoding.value import EncodePlan
-from treaty.plan.messages.planner import compose
 from treaty.plan.options import DecodeOptions
+from treaty.plan.protobuf.planner import compose
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.registry_queries import parse_text
 

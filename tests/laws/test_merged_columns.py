@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from treaty.core.state.columns import SCALARS, Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.plan.ddl import find_free_name, list_docs
-from treaty.plan.documents import merge_columns, merge_types
+from treaty.plan.jsonschema import merge_columns, merge_types
 
 NAMES = st.sampled_from(["a", "b", "A", "rest"])
 DECIMALS = st.integers(1, 38).flatmap(lambda digits: st.builds(Decimal, st.just(digits), st.integers(0, digits)))

@@ -13,7 +13,7 @@ from google.protobuf.message_factory import GetMessageClass
 from tests.frames import header
 from tests.messages import with_names
 from treaty.arrow.decoded import RowResult
-from treaty.arrow.messages.rows import decoder_of
+from treaty.arrow.protobuf.rows import decoder_of
 from treaty.arrow.types import arrow_type
 from treaty.client.connection import Connection
 from treaty.core.messages.registration import Register

@@ -10,8 +10,8 @@ import pytest
 
 from tests.frames import frame, header, record
 from treaty.arrow import decode
-from treaty.arrow.codecs import make_unpacker
 from treaty.arrow.framings import make_reframer
+from treaty.arrow.packed_payloads import make_unpacker
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.groups.codecs import GZIP

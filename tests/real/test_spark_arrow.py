@@ -18,7 +18,7 @@ from tests.messages import filled, proto, spoilt
 from tests.orders import sorted_maps
 from tests.shares import REST
 from treaty import arrow
-from treaty.arrow.messages.rows import message_of
+from treaty.arrow.protobuf.rows import message_of
 from treaty.client.connection import Connection
 from treaty.core.messages.registration import Register
 from treaty.core.names import subject_of

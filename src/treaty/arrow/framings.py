@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from treaty.arrow.codecs import Unpacked, make_plan_unpacker
+from treaty.arrow.packed_payloads import Unpacked, make_plan_unpacker
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.heads import HEAD, HEADERS, MARKS, STAMP
 from treaty.plan.value import DecodePlan

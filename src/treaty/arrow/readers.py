@@ -7,15 +7,15 @@ import pyarrow as pa
 from treaty.arrow import payloads
 from treaty.arrow.avro import rows as avro
 from treaty.arrow.decoded import ReadBatch, read_by_row
-from treaty.arrow.documents.batches import make_document_reader
-from treaty.arrow.messages import rows as messages
-from treaty.arrow.messages.batches import make_batch_reader
+from treaty.arrow.jsonschema.batches import make_document_reader
+from treaty.arrow.protobuf import rows as protobuf
+from treaty.arrow.protobuf.batches import make_batch_reader
 from treaty.plan.value import DecodePlan
 
 _READERS: Mapping[tuple[str, str], Callable[[DecodePlan, pa.DataType], ReadBatch]] = {
     ("AVRO", "fastavro"): avro.make_batch_reader,
     ("AVRO", "spark"): avro.make_batch_reader,
-    ("PROTOBUF", "upb"): lambda plan, kind: read_by_row(messages.decoder_of(plan, kind), kind),
+    ("PROTOBUF", "upb"): lambda plan, kind: read_by_row(protobuf.decoder_of(plan, kind), kind),
     ("PROTOBUF", "ptars"): make_batch_reader,
     ("JSON", "arrow"): make_document_reader,
     ("JSON", "spark"): make_document_reader,

@@ -133,7 +133,9 @@ def pages_over(
         authenticator.sessions = sessions
 
     def load(registry: AsyncRegistry) -> MountedDialect:
-        from treaty.assemble.pages import MountedPages, fetch_status, tail_of  # noqa: PLC0415 (see LatePages)
+        from treaty.assemble.audit_tail import tail_of  # noqa: PLC0415 (see LatePages)
+        from treaty.assemble.mounted_pages import MountedPages  # noqa: PLC0415
+        from treaty.assemble.runner_status import fetch_status  # noqa: PLC0415
         from treaty.web.pages.application import PageApplication  # noqa: PLC0415
         from treaty.web.pages.page import LeadingNode, ServerFacts  # noqa: PLC0415
 

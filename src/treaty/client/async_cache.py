@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from treaty.client.cache_policy import (
+from treaty.client.cached_answers import (
     FOREVER,
     LruEntries,
     TimeToLive,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from treaty.client.cache_policy import (
+from treaty.client.cached_answers import (
     FOREVER,
     LruEntries,
     TimeToLive,

@@ -8,9 +8,9 @@ from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Columns
 from treaty.formats.format import Format, InvalidSchemaError
 from treaty.plan.ddl import columns_ddl, list_docs, struct_ddl
-from treaty.plan.documents import merge_columns
 from treaty.plan.errors import PlanError, nothing_readable, refuse_schema, reject_schema
 from treaty.plan.format_plans import PayloadFormatPlan
+from treaty.plan.jsonschema import merge_columns
 from treaty.plan.options import DecodeOptions
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import ROWS, DecodePlan, RejectedSchema, WriterSchema

@@ -8,17 +8,17 @@ from treaty.formats.format import Format
 from treaty.formats.jsonschema.format import FORMAT as JSON
 from treaty.formats.protobuf.format import FORMAT as PROTOBUF
 from treaty.formats.registry import find_formats
-from treaty.plan import documents, payloads
+from treaty.plan import jsonschema, payloads
 from treaty.plan.avro import planner as avro
 from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import RecordType
-from treaty.plan.messages import planner as messages
 from treaty.plan.options import DecodeOptions
+from treaty.plan.protobuf import planner as protobuf
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.types import avro as avro_types
-from treaty.plan.types import documents as document_types
-from treaty.plan.types import messages as message_types
+from treaty.plan.types import jsonschema as jsonschema_types
 from treaty.plan.types import payloads as payload_types
+from treaty.plan.types import protobuf as protobuf_types
 from treaty.plan.value import DecodePlan, RejectedSchema
 
 
@@ -63,15 +63,20 @@ PLANNERS: Mapping[str, FormatPlanner] = {
     ),
     "PROTOBUF": FormatPlanner(
         "PROTOBUF",
-        messages.union,
-        messages.compose,
-        message_types.plan_types,
+        protobuf.union,
+        protobuf.compose,
+        protobuf_types.plan_types,
         _show_with(PROTOBUF),
-        messages.find_base,
+        protobuf.find_base,
         is_newest_first=True,
     ),
     "JSON": FormatPlanner(
-        "JSON", documents.union, documents.compose, document_types.plan_types, _show_with(JSON), documents.find_base
+        "JSON",
+        jsonschema.union,
+        jsonschema.compose,
+        jsonschema_types.plan_types,
+        _show_with(JSON),
+        jsonschema.find_base,
     ),
 }
 """By format of this package."""
@@ -93,5 +98,5 @@ def find_planner(name: str) -> FormatPlanner:
         lambda known, reader, options: payloads.compose(form, known, reader, options),
         lambda known, options: payload_types.plan_types(form, known, options),
         _show_with(form),
-        documents.find_base,
+        jsonschema.find_base,
     )

@@ -18,8 +18,8 @@ from treaty.plan.rows import NAMES, NEGATIVE_ID, SENTENCES, UNKNOWN_ENCODING, UN
 from treaty.plan.strictness import find_twins, refuse_part, refuse_twins
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.avro import SPARK_AVRO
-from treaty.spark.engines.documents import SPARK_JSON
 from treaty.spark.engines.engine import DECODED, DecodeEngine
+from treaty.spark.engines.jsonschema import SPARK_JSON
 from treaty.spark.engines.method_size import is_check_split, is_split, is_wide, leave_whole_stage
 from treaty.spark.engines.workers import PYTHON_WORKERS
 from treaty.spark.frames import (

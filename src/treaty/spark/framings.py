@@ -7,7 +7,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 
-from treaty.arrow.codecs import make_plan_unpacker
+from treaty.arrow.packed_payloads import make_plan_unpacker
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.frame_format import FrameFormat
 from treaty.plan.heads import HEAD, HEADERS, MARKS, STAMP

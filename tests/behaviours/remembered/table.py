@@ -191,7 +191,7 @@ MEMORIES = (
         (
             "client.cache:CachedRegistry._versions",
             "client.cache:LoadingCache._entries",
-            "client.cache_policy:LruEntries._entries",
+            "client.cached_answers:LruEntries._entries",
         ),
         "CachePolicy.versions",
         "CachePolicy.latest_ttl",

@@ -8,8 +8,8 @@ from treaty.api.bodies import announced_bytes
 from treaty.api.dialects.dialect import ErrorPage, HttpDialect, RequestHead
 from treaty.api.errors import HttpError
 from treaty.api.ksqldb.bodies import DELIMITED_MEDIA, JSON_MEDIA, KSQL_MEDIA
+from treaty.api.ksqldb.endpoints import KsqlExchange
 from treaty.api.ksqldb.errors import KsqlStatementError, describe_failure
-from treaty.api.ksqldb.exchange import KsqlExchange
 from treaty.api.ksqldb.routes import ROUTES, TABLE
 from treaty.core.messages.request import Request
 from treaty.metastore.records.outcomes import ReportRecords

@@ -65,7 +65,7 @@ def command(
     """  # noqa: D301 - click wants the control character
     with needs_spark():
         from treaty.core.registry import run_exchange  # noqa: PLC0415 (these load Spark, which --help must not need)
-        from treaty.spark.held_folder import HeldFolder  # noqa: PLC0415
+        from treaty.spark.locked_temporary_folder import LockedTemporaryFolder  # noqa: PLC0415
         from treaty.spark.planner.registry_sources import find_readable_source  # noqa: PLC0415
         from treaty.spark.session import QUICK_START, session  # noqa: PLC0415
         from treaty.spark.sql_tests.execution import CaseRunner  # noqa: PLC0415
@@ -87,7 +87,9 @@ def command(
         def find_source(name: str) -> "ReadableSource | None":
             return None if client is None else run_exchange(client.registry, find_readable_source(name))
 
-        runner = CaseRunner(spark, cases, stack.enter_context(closing(HeldFolder("treaty-test-"))).path, find_source)
+        runner = CaseRunner(
+            spark, cases, stack.enter_context(closing(LockedTemporaryFolder("treaty-test-"))).path, find_source
+        )
         for case in cases.tests:
             with WaitNotice(f"running {case.name}"):
                 results.append(runner.run(case))

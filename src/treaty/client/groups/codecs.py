@@ -1,4 +1,6 @@
-"""Codecs: how payloads are packed. Pravega's three are here; other packages offer more by entry point."""
+"""Codecs: how payloads are packed and unpacked, and which are refused as damaged or as too large once unpacked (`unpack_payload`).
+Pravega's three are here; other packages offer more by entry point.
+"""
 
 import zlib
 from collections.abc import Callable, Mapping

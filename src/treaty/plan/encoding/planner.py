@@ -14,8 +14,7 @@ from treaty.formats.avro.canonical import print_schema
 from treaty.formats.jsonschema.format import FORMAT as JSON
 from treaty.formats.protobuf.encoding.files import build_descriptor_set
 from treaty.plan.ddl import type_ddl
-from treaty.plan.encoding import avro, documents, payloads
-from treaty.plan.encoding import messages as protobuf
+from treaty.plan.encoding import avro, jsonschema, payloads, protobuf
 from treaty.plan.encoding.column_pairs import pair_columns
 from treaty.plan.encoding.options import EncodeOptions
 from treaty.plan.encoding.value import EncodePlan
@@ -98,7 +97,7 @@ def _protobuf(schema: RegisteredSchema, columns: Sequence[Column], options: Enco
 
 
 def _json(schema: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
-    find_target, root = documents.make_targets(schema.schema)
+    find_target, root = jsonschema.make_targets(schema.schema)
     fit = pair_columns(columns, find_target, root, options.lossy)
     return _plan(schema, columns, options, text=JSON.show(schema.schema, False).resolved, fit=fit)
 

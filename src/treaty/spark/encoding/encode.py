@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from treaty.arrow.codecs import find_packer
+from treaty.arrow.packed_payloads import find_packer
 from treaty.core.registry import Registry
 from treaty.plan.ddl import quote_name, type_ddl
 from treaty.plan.encoding.dry_run import EncodeDryRun

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import to_avro
 from pyspark.sql.pandas import functions
 
-from treaty.arrow.encoding.messages import make_batch_writer
 from treaty.arrow.encoding.payloads import make_payload_writer
+from treaty.arrow.encoding.protobuf import make_batch_writer
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.jsonschema.data.value import check_value
 from treaty.formats.jsonschema.format import FORMAT

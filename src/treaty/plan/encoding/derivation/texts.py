@@ -7,14 +7,14 @@ from treaty.core.names import Subject
 from treaty.core.schema import Draft, Reference
 from treaty.core.state.columns import Column
 from treaty.formats.format import InvalidSchemaError
-from treaty.plan.encoding.derivation import avro, documents, messages
+from treaty.plan.encoding.derivation import avro, jsonschema, protobuf
 from treaty.plan.encoding.options import DeriveOptions
 from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
 
 Deriver = Callable[[Sequence[Column], str, DeriveOptions, RegisteredSchema | None], str]
 """From columns, the name of a record that has none, the options and the latest version to the text of a schema."""
-DERIVERS: Mapping[str, Deriver] = {"AVRO": avro.text, "PROTOBUF": messages.text, "JSON": documents.text}
+DERIVERS: Mapping[str, Deriver] = {"AVRO": avro.text, "PROTOBUF": protobuf.text, "JSON": jsonschema.text}
 """By format."""
 
 

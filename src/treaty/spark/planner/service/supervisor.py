@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from treaty.core.limits import PLAN_SECONDS, PLANNER_HEAP
 from treaty.core.state.codec import decode_message, dumps, encode_message
-from treaty.spark.held_folder import HeldFolder
+from treaty.spark.locked_temporary_folder import LockedTemporaryFolder
 from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, PlannerEndedError, QueryBody
 
 START_SECONDS = 120
@@ -44,7 +44,7 @@ class PlannerProcess:
         self._verbose = verbose
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder: HeldFolder | None = None
+        self._folder: LockedTemporaryFolder | None = None
         self._rest = b""
         self.starts = 0
 
@@ -82,7 +82,7 @@ class PlannerProcess:
         self._end()
         self.starts += 1
         try:
-            self._folder = HeldFolder(PREFIX)
+            self._folder = LockedTemporaryFolder(PREFIX)
             self._process = subprocess.Popen(  # noqa: S603 (a program of Treaty's own)
                 (*PROGRAM, str(self._folder.path)),
                 stdin=subprocess.PIPE,

@@ -23,7 +23,7 @@ from treaty.core.sources import QueryPlan, Source
 from treaty.metastore.compared_results import ResultComparison
 from treaty.metastore.sql.values import ComparedRange
 from treaty.plan.errors import PlanError
-from treaty.spark.held_folder import HeldFolder
+from treaty.spark.locked_temporary_folder import LockedTemporaryFolder
 from treaty.spark.planner.leaf_columns import blank_streams
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import RESTRICTED
@@ -129,7 +129,7 @@ def _compare_batches(queries: ComparedQueries, way: ComparedWay) -> ResultCompar
 
 
 def _compare_streams(queries: ComparedQueries, way: ComparedWay, late: Event) -> ResultComparison:
-    with closing(HeldFolder(PREFIX)) as folder:  # it has the rows of the range
+    with closing(LockedTemporaryFolder(PREFIX)) as folder:  # it has the rows of the range
         streams = ComparedStreams(queries.session, queries.recorded, folder.path, late)
         number = streams.write_batches()
         results = [

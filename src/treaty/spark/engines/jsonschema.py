@@ -21,8 +21,8 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from treaty.arrow.decoded import collect_rows, list_frames
-from treaty.arrow.documents.rows import WRONG_VALUE, make_row_reader
-from treaty.arrow.documents.validity import make_checker
+from treaty.arrow.jsonschema.rows import WRONG_VALUE, make_row_reader
+from treaty.arrow.jsonschema.validity import make_checker
 from treaty.arrow.types import kind_of
 from treaty.plan.ddl import quote_name, struct_ddl
 from treaty.plan.format_plans import JsonFormatPlan, JsonKind

@@ -8,7 +8,7 @@ from treaty.formats.jsonschema.constraints import MergedConstraints, merge_const
 from treaty.formats.jsonschema.data.columns import derive_columns
 from treaty.formats.jsonschema.model import JsonSchema, SchemaNode
 from treaty.plan.encoding.fit import LossCheck
-from treaty.plan.encoding.messages import DAYS, INSTANTS
+from treaty.plan.encoding.protobuf import DAYS, INSTANTS
 from treaty.plan.encoding.target import (
     FieldTarget,
     FindTarget,

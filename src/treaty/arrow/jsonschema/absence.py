@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from treaty.arrow.cells import AbsentCells
-from treaty.arrow.documents.values import JsonMembers
+from treaty.arrow.jsonschema.values import JsonMembers
 from treaty.core.state import columns as table
 from treaty.core.state.columns import ColumnType, Struct
 

@@ -16,8 +16,8 @@ from treaty.formats.protobuf.model import ProtoSchema
 from treaty.plan.ddl import struct_ddl
 from treaty.plan.errors import RESOLUTION, PlanError, drop_twins, nothing_readable
 from treaty.plan.format_plans import MessageIndexes, ProtobufFormatPlan, RecordType
-from treaty.plan.messages.planner import compose, union
 from treaty.plan.options import DecodeOptions
+from treaty.plan.protobuf.planner import compose, union
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.types.groups import columns_of
 from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from google.protobuf.descriptor import Descriptor, EnumDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from treaty.arrow.messages.values import MICROS, SECONDS, Shape, UnreadableValueError
+from treaty.arrow.protobuf.values import MICROS, SECONDS, Shape, UnreadableValueError
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 Blame = Callable[[Mask], None]

@@ -12,9 +12,9 @@ from google.protobuf.message_factory import GetMessageClass
 
 from treaty.arrow.cells import AbsentCells, TooManyCellsError, find_widest, may_lack_much
 from treaty.arrow.decoded import NOTHING, ReadRow, RowResult
-from treaty.arrow.messages.absence import make_absence_counter
-from treaty.arrow.messages.unknown import list_unknown_fields
-from treaty.arrow.messages.values import UnreadableValueError, record_of
+from treaty.arrow.protobuf.absence import make_absence_counter
+from treaty.arrow.protobuf.unknown import list_unknown_fields
+from treaty.arrow.protobuf.values import UnreadableValueError, record_of
 from treaty.formats.protobuf.encoding.wire import LENGTH, encode_varint
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.format_plans import ProtobufFormatPlan

@@ -1,5 +1,5 @@
-"""The policy of the client's cache: which answers are cached, for how long, within which limits. No threads, no event
-loops.
+"""Which answers of a registry a client's cache keeps (`is_immutable`, `is_cacheable`), and the entries themselves: until when an
+answer or a "not found" counts, and which go first (`LruEntries`). The times are those of a `CachePolicy`. No threads, no event loops.
 """
 
 from collections import OrderedDict

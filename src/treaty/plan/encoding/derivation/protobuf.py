@@ -15,8 +15,8 @@ from treaty.formats.protobuf.encoding.wire import encode_varint
 from treaty.formats.protobuf.format import FORMAT
 from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.encoding.derivation.containment import is_held
-from treaty.plan.encoding.messages import make_targets
 from treaty.plan.encoding.options import DeriveOptions
+from treaty.plan.encoding.protobuf import make_targets
 from treaty.plan.encoding.target import FindTarget
 from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema

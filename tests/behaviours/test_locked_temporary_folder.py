@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from treaty.spark.held_folder import HeldFolder
+from treaty.spark.locked_temporary_folder import LockedTemporaryFolder
 from treaty.spark.planner.questions import PlannerEndedError
 from treaty.spark.planner.service import supervisor
 from treaty.spark.planner.service.supervisor import PlannerProcess
@@ -29,9 +29,9 @@ def list_folders(parent: Path) -> list[str]:
 def test_a_folder_goes_with_its_program_or_with_the_next_one(temporary: Path) -> None:
     lines = (
         "import sys, tempfile",
-        "from treaty.spark.held_folder import HeldFolder",
+        "from treaty.spark.locked_temporary_folder import LockedTemporaryFolder",
         f"tempfile.tempdir = {str(temporary)!r}",
-        f"held = HeldFolder({PREFIX!r})",
+        f"held = LockedTemporaryFolder({PREFIX!r})",
         "print(held.path, flush=True)",
         "sys.stdin.read()",
     )
@@ -40,13 +40,13 @@ def test_a_folder_goes_with_its_program_or_with_the_next_one(temporary: Path) ->
         assert other.stdout is not None
         left = Path(other.stdout.readline().strip())
         (left / "rows").mkdir()
-        with closing(HeldFolder(PREFIX)) as held:
+        with closing(LockedTemporaryFolder(PREFIX)) as held:
             assert list_folders(temporary) == sorted((held.path.name, left.name)), "its program runs"
         other.kill()
         other.wait()
-        with closing(HeldFolder("treaty-other-")):
+        with closing(LockedTemporaryFolder("treaty-other-")):
             assert left.exists()
-        with closing(HeldFolder(PREFIX)):
+        with closing(LockedTemporaryFolder(PREFIX)):
             assert not left.exists()
     assert list_folders(temporary) == []
 

@@ -14,7 +14,7 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorProto,
 )
 
-from treaty.plan.messages.widths import find_wider
+from treaty.plan.protobuf.widths import find_wider
 
 _REPEATED = FieldDescriptorProto.LABEL_REPEATED
 _MESSAGES = (FieldDescriptorProto.TYPE_MESSAGE, FieldDescriptorProto.TYPE_GROUP)

@@ -21,9 +21,9 @@ from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.ddl import columns_ddl, find_free_name, list_docs, struct_ddl
 from treaty.plan.errors import RESOLUTION, PlanError, nothing_readable, refuse_schema, reject_schema
 from treaty.plan.format_plans import MessageIndexes, ProtobufFormatPlan
-from treaty.plan.messages.merge import keep_lists, merge_file
-from treaty.plan.messages.widths import list_cut_fields
 from treaty.plan.options import DecodeOptions
+from treaty.plan.protobuf.merge import keep_lists, merge_file
+from treaty.plan.protobuf.widths import list_cut_fields
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 

@@ -21,11 +21,11 @@ import pyarrow.json as pj
 
 from treaty.arrow.cells import find_sparse, find_widest
 from treaty.arrow.decoded import DecodedBatch, ReadBatch, ReadRow, collect_rows, list_frames, read_by_row
-from treaty.arrow.documents.columns import Convert, UnlikeError, find_read_type, make_conversion
-from treaty.arrow.documents.exclusions import BatchBytes, Mask, find_excluded
-from treaty.arrow.documents.proof import is_closed
-from treaty.arrow.documents.rows import make_row_reader
-from treaty.arrow.documents.validity import FindInvalid, make_invalid_finder
+from treaty.arrow.jsonschema.columns import Convert, UnlikeError, find_read_type, make_conversion
+from treaty.arrow.jsonschema.exclusions import BatchBytes, Mask, find_excluded
+from treaty.arrow.jsonschema.proof import is_closed
+from treaty.arrow.jsonschema.rows import make_row_reader
+from treaty.arrow.jsonschema.validity import FindInvalid, make_invalid_finder
 from treaty.core.limits import ARROW_BYTES, ARROW_ROWS
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.format_plans import JsonFormatPlan

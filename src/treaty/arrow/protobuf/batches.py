@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from treaty.arrow.cells import find_sparse, find_widest
 from treaty.arrow.decoded import DecodedBatch, ReadBatch, ReadRow, collect_rows, list_frames, read_by_row
-from treaty.arrow.messages.changes import Change, Mask
-from treaty.arrow.messages.outline import ColumnarDescriptor, NoOutlineError
-from treaty.arrow.messages.rows import decoder_of, message_of
-from treaty.arrow.messages.validator import PayloadValidator, make_validator, wrap_payloads
+from treaty.arrow.protobuf.changes import Change, Mask
+from treaty.arrow.protobuf.outline import ColumnarDescriptor, NoOutlineError
+from treaty.arrow.protobuf.rows import decoder_of, message_of
+from treaty.arrow.protobuf.validator import PayloadValidator, make_validator, wrap_payloads
 from treaty.core.limits import ARROW_BYTES
 from treaty.formats.protobuf.encoding.wire import LENGTH, encode_varint
 from treaty.plan.avro.envelope import make_header

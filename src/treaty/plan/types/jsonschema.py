@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from treaty.plan.ddl import struct_ddl
-from treaty.plan.documents import compose, union
 from treaty.plan.errors import PlanError, drop_twins, nothing_readable
 from treaty.plan.format_plans import JsonFormatPlan, JsonKind, RecordType
+from treaty.plan.jsonschema import compose, union
 from treaty.plan.options import DecodeOptions
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.types.groups import RecordGroup, group_schemas, list_docs_inside

@@ -1,4 +1,6 @@
-"""One request of ksqlDB's REST interface and its answer, and the endpoints."""
+"""The endpoints of ksqlDB's REST interface: what `POST /ksql` carries out, one commit for each statement, which `streamsProperties` count,
+and what is refused (queries, streams of inserts).
+"""
 
 import asyncio
 from collections.abc import Mapping

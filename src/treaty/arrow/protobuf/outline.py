@@ -11,10 +11,10 @@ import pyarrow as pa
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 
-from treaty.arrow.messages import changes
-from treaty.arrow.messages.changes import Change, OneofGroup
-from treaty.arrow.messages.values import KNOWN, WRAPPERS
 from treaty.arrow.outlines import BYTES, MANY, ONE, add_field, add_message, add_message_field
+from treaty.arrow.protobuf import changes
+from treaty.arrow.protobuf.changes import Change, OneofGroup
+from treaty.arrow.protobuf.values import KNOWN, WRAPPERS
 
 _INT32, _INT64 = FieldDescriptorProto.TYPE_INT32, FieldDescriptorProto.TYPE_INT64
 _GROUP = FieldDescriptorProto.TYPE_GROUP

@@ -8,7 +8,7 @@ from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Sc
 from treaty.formats.jsonschema.format import FORMAT
 from treaty.formats.jsonschema.logical_types import write_connect_decimal
 from treaty.plan.encoding.derivation.containment import is_held
-from treaty.plan.encoding.documents import make_targets
+from treaty.plan.encoding.jsonschema import make_targets
 from treaty.plan.encoding.options import DeriveOptions
 from treaty.plan.encoding.target import FindTarget, Handle, RecordTarget
 from treaty.plan.errors import PlanError

@@ -8,11 +8,11 @@ from typing import Any
 
 from treaty.arrow.cells import TOO_MANY, AbsentCells, TooManyCellsError, find_widest, may_lack_much
 from treaty.arrow.decoded import NOTHING, ReadRow, RowResult
-from treaty.arrow.documents.absence import CountAbsent, make_absence_counter
-from treaty.arrow.documents.rest import find_rest
-from treaty.arrow.documents.unfit import find_unfit
-from treaty.arrow.documents.validity import make_checker
-from treaty.arrow.documents.values import (
+from treaty.arrow.jsonschema.absence import CountAbsent, make_absence_counter
+from treaty.arrow.jsonschema.rest import find_rest
+from treaty.arrow.jsonschema.unfit import find_unfit
+from treaty.arrow.jsonschema.validity import make_checker
+from treaty.arrow.jsonschema.values import (
     PLAIN_SCALARS,
     SCALARS,
     ConvertValue,

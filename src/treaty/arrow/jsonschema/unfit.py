@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from treaty.arrow.documents.values import (
+from treaty.arrow.jsonschema.values import (
     JsonMembers,
     OversizedValueError,
     Scalars,

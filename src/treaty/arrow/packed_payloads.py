@@ -1,4 +1,6 @@
-"""Unpacking of payloads that a codec packed, with a limit on their size, and without the zeros that Java packs behind them."""
+"""Payloads that a codec packs, in frames of a Pravega group: the codec is found by the head of a frame, and the zeros that Java packs
+behind a payload are dropped. What is too large is refused by `unpack_payload` of `client/groups/codecs.py`.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -1,4 +1,6 @@
-"""Temporary folders of programs that may be killed: each is removed with its program, and those of killed ones at the next start."""
+"""Temporary folders of programs that may be killed: a lock says that the program still runs. Each folder is removed with its program, and
+those of killed ones, whose lock nobody has any more, at the next start.
+"""
 
 import fcntl
 import os
@@ -13,8 +15,8 @@ UNLOCKED_SECONDS = 3_600
 """Seconds after which a folder without a lock is one of a program that was killed while it made it."""
 
 
-class HeldFolder:
-    """A folder below the temporary folder, which this program holds by a lock until it is closed or killed."""
+class LockedTemporaryFolder:
+    """A folder below the temporary folder, which the lock of this program keeps until it is closed or killed."""
 
     def __init__(self, prefix: str) -> None:
         """Remove what killed programs have left whose folders begin with `prefix`, and make the folder. Raises `OSError`."""
@@ -35,11 +37,11 @@ def sweep_folders(parent: Path, prefix: str) -> None:
     """Remove the folders below another one that begin with `prefix`, of programs that have ended."""
     for folder in parent.glob(f"{prefix}*"):
         with suppress(OSError):  # of another user, or removed by another program meanwhile
-            if not _is_held(folder):
+            if not _is_locked(folder):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _is_held(folder: Path) -> bool:
+def _is_locked(folder: Path) -> bool:
     lock = folder / LOCK
     if not lock.exists():
         return time.time() - folder.stat().st_mtime < UNLOCKED_SECONDS

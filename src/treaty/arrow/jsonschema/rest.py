@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from typing import Any
 
-from treaty.arrow.documents.values import ExponentNumber, JsonMembers, print_double, quote_text, replace_surrogates
+from treaty.arrow.jsonschema.values import ExponentNumber, JsonMembers, print_double, quote_text, replace_surrogates
 from treaty.core.limits import DECIMAL_DIGITS
 
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treaty.arrow.decoded import list_frames
-from treaty.arrow.documents.exclusions import BatchBytes, Mask, find_uncheckable
-from treaty.arrow.documents.proof import Prove, make_proof
+from treaty.arrow.jsonschema.exclusions import BatchBytes, Mask, find_uncheckable
+from treaty.arrow.jsonschema.proof import Prove, make_proof
 from treaty.core.finding import Diagnostic, shorten_text
 from treaty.core.limits import FAULT_CHARACTERS
 from treaty.formats.jsonschema.data.value import get_validator

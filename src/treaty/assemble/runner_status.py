@@ -1,0 +1,35 @@
+"""The status of a runner, asked at its address for a page: how long it is waited for, and which answer counts as none."""
+
+import asyncio
+from urllib.parse import urlsplit
+
+RUNNER_SECONDS = 1.0
+"""Seconds in which a runner answers; a page waits no longer."""
+STATUS_BYTES = 4_194_304
+"""Bytes of an answer that are read; a longer one counts as none."""
+WEB_PORTS = {"http": 80, "https": 443}
+
+
+async def fetch_status(address: str) -> bytes | None:
+    """Return the body that a runner answers at an address; None for a runner that does not answer in time. No redirect is followed."""
+    try:
+        async with asyncio.timeout(RUNNER_SECONDS):
+            answer = await _ask_runner(address)
+    except (OSError, ValueError, TimeoutError):
+        return None
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return body if head.split(b" ")[1:2] == [b"200"] and len(answer) <= STATUS_BYTES else None
+
+
+async def _ask_runner(address: str) -> bytes:
+    parts = urlsplit(address)
+    secure, host = parts.scheme == "https", parts.hostname or ""
+    reader, writer = await asyncio.open_connection(host, parts.port or WEB_PORTS[parts.scheme], ssl=secure or None)
+    try:
+        writer.write(f"GET {parts.path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode("ascii"))
+        answer = bytearray()
+        while len(answer) <= STATUS_BYTES and (part := await reader.read(65_536)):
+            answer += part
+        return bytes(answer)
+    finally:
+        writer.close()
