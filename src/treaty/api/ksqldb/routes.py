@@ -2,7 +2,7 @@
 
 from treaty.api.dialects.description import ApiAnswer, ApiDescription, ApiOperation, ApiParameter, Schema, Table
 from treaty.api.dialects.router import build_routes
-from treaty.api.ksqldb import exchange as x
+from treaty.api.ksqldb import endpoints as x
 from treaty.api.ksqldb.bodies import KsqlErrorBody, KsqlStatementsBody
 
 GROUPS = {
