@@ -155,6 +155,8 @@ def test_no_id_is_given_by_both_logs_of_a_migration(log: str, tmp_path: Path) ->
     assert (again.exit_code, "another log now" in again.output) == (2, True)
     gap = run("log", "migrate", log, "--cancel", "--gap", "50", "--json")
     assert json.loads(gap.stdout)["gap"] == 50
+    unsealed = run("log", "migrate", log, "--cancel", "--gap", "50", "--json")
+    assert json.loads(unsealed.stdout) == {"seal": None, "gap": 0}
     assert new(log, "d") == 57
     assert run("log", "verify", log).exit_code == 0
 

@@ -102,6 +102,14 @@ def test_files_that_are_leaving_are_listed_with_their_time(url: str, runner: Sta
     assert (listed["due"], listed["returns"]) == (86_400_000, True)
 
 
+def test_nothing_is_said_to_be_leaving_where_the_look_at_the_files_failed(url: str) -> None:
+    status = RunnerStatus("r1", 1, 0, sweep_error="OSError: no")
+    with closing(StatusServer(lambda: status, "127.0.0.1", 0)) as server:
+        shown = call("files", "--runner", server.address, "--registry", url)
+    assert (shown.exit_code, "could not remove all: OSError: no" in shown.output) == (0, True)
+    assert "no files are leaving" not in shown.output
+
+
 def test_release_ends_the_lease_of_a_runner_that_is_gone(url: str, there: Connection, runner: StatusServer) -> None:
     missing = call("release", "r2", "--registry", url)
     assert missing.exit_code == 2

@@ -69,11 +69,12 @@ def _cancel(source: str, target: str, gap: int, *, as_json: bool) -> None:
             return await cancel_migration(old, new, time=now(), gap=gap)
 
     seal = run(work)
+    raised_gap = gap if seal is not None and seal.successor else 0  # where no log became whole none has given ids
     if as_json:
         members: dict[str, Any] = {"seal": None if seal is None else {"place": seal.url, "log": seal.successor}}
-        screen.say_json({**members, "gap": gap})
+        screen.say_json({**members, "gap": raised_gap})
     elif seal is None:
         screen.say("there was no seal", "green")
     else:
-        raised = f"; its ids are raised by {gap:,}" if gap and seal.successor else ""
+        raised = f"; its ids are raised by {raised_gap:,}" if raised_gap else ""
         screen.say(f"the seal for {seal.url} is gone{raised}", "green")

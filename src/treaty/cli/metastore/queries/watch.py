@@ -169,7 +169,8 @@ def files(*, addresses: tuple[str, ...], registry: str, as_json: bool) -> None:
     ):
         screen.say(reason, "yellow", err=True)
     if not leaving:
-        screen.say("no files are leaving", err=True)
+        if not errors:  # else nobody knows
+            screen.say("no files are leaving", err=True)
         return
     rows = [
         (

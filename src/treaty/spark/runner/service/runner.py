@@ -20,7 +20,7 @@ from treaty.spark.runner.service.part_process import PartProcess
 from treaty.spark.runner.service.part_status import PartStatus
 from treaty.spark.runner.service.part_thread import DRAIN_SECONDS, PartHooks, PartThread
 from treaty.spark.runner.service.states import ENDED
-from treaty.spark.runner.service.sweep_thread import FileSweep
+from treaty.spark.runner.service.sweep_thread import FileSweep, SweepReport
 from treaty.spark.runner.service.wanted import QuerySnapshot, WantedPart
 
 __all__ = ["LeaseLostError", "QueryRunner", "RunnerEvents", "RunnerPlace", "RunnerStatus", "SparkEndedError"]
@@ -92,7 +92,7 @@ class QueryRunner:
             self._events.on_ready(place.name, place.address)
             self._follower = FeedFollower(registry, self._events.on_unreachable)
             leftovers = self._starter.find_leftovers()
-            self._sweep = FileSweep(leftovers, self._may_sweep, self._events.on_removed)
+            self._sweep = FileSweep(leftovers.sweep, self._may_sweep, self._events.on_removed)
             with closing(self._follower) as follower, closing(self._sweep):
                 self._follow(lease, follower, ending)
         finally:
@@ -121,8 +121,10 @@ class QueryRunner:
         lease = self._lease
         name, epoch = (lease.name, lease.epoch) if lease is not None else ("", 0)
         reason = self._follower.reason if self._follower is not None else ""
-        leaving, error = (self._sweep.leaving, self._sweep.error) if self._sweep is not None else ((), "")
-        return RunnerStatus(name, epoch, self._since, reason, self._is_draining, tuple(parts), leaving, error)
+        swept = self._sweep.report if self._sweep is not None else SweepReport()
+        return RunnerStatus(
+            name, epoch, self._since, reason, self._is_draining, tuple(parts), swept.leaving, swept.error
+        )
 
     def _apply(self, lease: OwnLease, snapshot: QuerySnapshot) -> None:
         """Run the parts that are this runner's, and nothing else."""
