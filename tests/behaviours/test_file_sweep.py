@@ -16,8 +16,8 @@ def fail() -> SweptFiles:
 
 def make_sweep(*looks: Callable[[], SweptFiles]) -> tuple[FileSweep, list[bool], list[QueryFileRecord]]:
     """A sweep whose thread does nothing, the rights that it has from look to look, and what it has removed."""
-    left, rights, removed = list(looks), [True] * len(looks), []
-    sweep = FileSweep(lambda: left.pop(0)(), lambda: rights.pop(0), removed.append)
+    order, rights, removed = iter(looks), [True] * len(looks), []
+    sweep = FileSweep(lambda: next(order)(), lambda: rights.pop(0), removed.append)
     sweep.close()
     return sweep, rights, removed
 
