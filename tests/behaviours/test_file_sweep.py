@@ -16,8 +16,13 @@ def fail() -> SweptFiles:
 
 def make_sweep(*looks: Callable[[], SweptFiles]) -> tuple[FileSweep, list[bool], list[QueryFileRecord]]:
     """A sweep whose thread does nothing, the rights that it has from look to look, and what it has removed."""
-    order, rights, removed = iter(looks), [True] * len(looks), []
-    sweep = FileSweep(lambda: next(order)(), lambda: rights.pop(0), removed.append)
+    order, rights = iter(looks), [True] * len(looks)
+    removed: list[QueryFileRecord] = []
+
+    def sweep_once() -> SweptFiles:
+        return next(order)()
+
+    sweep = FileSweep(sweep_once, lambda: rights.pop(0), removed.append)
     sweep.close()
     return sweep, rights, removed
 

@@ -95,7 +95,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "arrow.payloads:make_row_reader.make",
         "client.serializers.avro_codec:AvroCodec.programs",
         "client.serializers.avro_codec:AvroCodec.interpreters",
-        "client.serializers.avro_codec:AvroCodec.skim",
+        "client.serializers.avro_codec:AvroCodec.skip",
         "client.serializers.avro_codec:AvroCodec.reader",
         "client.serializers.avro_codec:AvroCodec.tagged_reader",
         "client.serializers.avro_codec:AvroCodec.writer",

@@ -100,7 +100,7 @@ def _payload(registry: Registry, written: SchemaFound, pieces: PieceReader, fram
             written.format,
             schema_text.text,
             schema_text.references,
-            schema_text.within,
+            schema_text.home,
             imports=schema_text.imports,
         )
         return form.parse(meaning, False)

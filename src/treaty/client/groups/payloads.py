@@ -1,10 +1,11 @@
-"""Payloads of a group's types, by the serializers of their formats; the frame is not theirs."""
+"""How payloads of a Pravega group's types are written, read and trimmed, by the serializers of their formats; the frame is not theirs."""
 
 import base64
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from treaty.client.groups.settings import GroupReaderSettings, GroupWriterSettings
@@ -146,25 +147,28 @@ def make_payload_reader(
 
 
 def make_trim(registry: VersionRegistry, version: VersionFound) -> Trim:
-    """Return the function that drops the zeros behind payloads of a version that Java's serializers packed."""
+    """Return the function that drops the zeros behind payloads of a version that Java's serializers packed.
+
+    JSON, Protobuf and Avro say where a payload ends. Payloads of all other formats, and of an Avro schema ``bytes``, stay as they are.
+    """
     if version.format == "JSON":
         return trim_json
     if version.format == "PROTOBUF":
         return trim_message
     if version.format != "AVRO":
         return lambda payload: payload
-    text = text_of(registry.ask(GetGuid(version.guid)).answer)
-    codec = make_avro_codec(registry, text.text, text.references, text.within)
-    return lambda payload: payload if codec.raw else trim_record(codec.skim, payload)
+    schema = text_of(registry.ask(GetGuid(version.guid)).answer)
+    codec = make_avro_codec(registry, schema.text, schema.references, schema.home)
+    return (lambda payload: payload) if codec.raw else partial(trim_record, codec.skip)
 
 
 def make_frame_header(registry: VersionRegistry, version: VersionFound) -> tuple[tuple[str, bytes], ...]:
     """Return the header that says a version's schema to the deserializers of its format; of Protobuf the message too."""
     head = encode_guid(str(uuid.UUID(version.guid)))
     if version.format == "PROTOBUF":
-        text = text_of(registry.ask(GetGuid(version.guid)).answer)
+        schema = text_of(registry.ask(GetGuid(version.guid)).answer)
         resolved = fetch_resolved_schema(
-            registry, "PROTOBUF", text.text, text.references, text.within, imports=text.imports
+            registry, "PROTOBUF", schema.text, schema.references, schema.home, imports=schema.imports
         )
         parsed = find_formats()["PROTOBUF"].parse(resolved, False)
         paths = {name: path for path, name in messages(parsed).items()}

@@ -68,7 +68,7 @@ _RECORD_NAMES: Mapping[str, Callable[[str], str]] = {"AVRO": full_name, "JSON": 
 
 
 def make_encoder(
-    registry: Registry, format_: str, text: SchemaText, message: str = "", encoding: str = ""
+    registry: Registry, format_: str, schema_text: SchemaText, message: str = "", encoding: str = ""
 ) -> RecordEncoder:
     """Return an encoder for a schema. `message` is the full name of the Protobuf message (default: the first of the
     file), `encoding` one of `Format.payloads`.
@@ -77,11 +77,13 @@ def make_encoder(
     """
     try:
         resolved = fetch_resolved_schema(
-            registry, format_, text.text, text.references, text.within, imports=text.imports
+            registry, format_, schema_text.text, schema_text.references, schema_text.home, imports=schema_text.imports
         )
         model: Any = find_formats()[format_].parse(resolved, False)
         make = _ENCODERS.get(format_)
-        return make(model, text.text, message) if make else _make_plugin(find_formats()[format_], model, encoding)
+        return (
+            make(model, schema_text.text, message) if make else _make_plugin(find_formats()[format_], model, encoding)
+        )
     except (InvalidSchemaError, TypeError) as error:
         raise BadValueError(f"the schema can't be used: {error}") from error
 

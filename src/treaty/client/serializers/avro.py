@@ -26,8 +26,8 @@ from treaty.core.schema_engine import ResolvedSchema
 FORMAT = "AVRO"
 
 
-def _make_codec(registry: Registry, text: SchemaText) -> AvroCodec:
-    return make_avro_codec(registry, text.text, text.references, text.within)
+def _make_codec(registry: Registry, schema_text: SchemaText) -> AvroCodec:
+    return make_avro_codec(registry, schema_text.text, schema_text.references, schema_text.home)
 
 
 class AvroSerializer:

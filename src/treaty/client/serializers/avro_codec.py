@@ -70,8 +70,8 @@ class AvroCodec:
     interpreters: dict[tuple[str, bool], ReadStep] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
-    def skim(self) -> Skip:
-        """The skipper, which validates payloads."""
+    def skip(self) -> Skip:
+        """The skipper, which finds the end of a payload and validates it on the way."""
         return make_skipper(self.model)
 
     @cached_property
@@ -168,7 +168,7 @@ def make_text_skipper(text: str) -> Skip | None:
     Raises `BadValueError` if the text is not Avro.
     """
     codec = _make_codec(ResolvedSchema("AVRO", text), raw=False)
-    return None if codec.model.root == AvroPrimitive("bytes") else codec.skim
+    return None if codec.model.root == AvroPrimitive("bytes") else codec.skip
 
 
 def _strip_comments(schema: Any) -> Any:
@@ -268,7 +268,7 @@ def read_slowly(writer: AvroCodec, reader: AvroCodec | None, at: tuple[bytes, in
     """Read a payload by skipper and interpreter, which describe the error. Raises `BadRecordError`."""
     payload, schema = at
     try:
-        end = writer.skim(payload, 0, 0)
+        end = writer.skip(payload, 0, 0)
     except (MalformedPayloadError, RecursionError) as error:  # the caller's own stack may be deep
         raise BadRecordError(RecordErrorCode.MALFORMED, str(error), payload, schema) from None
     if end != len(payload):

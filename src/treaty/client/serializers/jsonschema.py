@@ -41,10 +41,12 @@ class JsonValidator:
     check: Callable[[str], tuple[Diagnostic, ...]]
 
 
-def _make_validator(registry: Registry, text: SchemaText) -> JsonValidator:
+def _make_validator(registry: Registry, schema_text: SchemaText) -> JsonValidator:
     form = find_formats()[FORMAT]
     try:
-        model = form.parse(fetch_resolved_schema(registry, FORMAT, text.text, text.references, text.within), False)
+        model = form.parse(
+            fetch_resolved_schema(registry, FORMAT, schema_text.text, schema_text.references, schema_text.home), False
+        )
     except InvalidSchemaError as error:
         raise BadValueError(f"the schema can't be used: {error}") from error
     check = form.check

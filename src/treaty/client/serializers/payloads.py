@@ -57,10 +57,17 @@ def _make_maker(format_: str, encoding: str) -> MakeCodec[PayloadSchema]:
         raise BadValueError(f"the format {format_} is not here; install the package that offers it")
     codec = choose_codec(form, encoding)
 
-    def make(registry: Registry, text: SchemaText) -> PayloadSchema:
+    def make(registry: Registry, schema_text: SchemaText) -> PayloadSchema:
         try:
             model = form.parse(
-                fetch_resolved_schema(registry, format_, text.text, text.references, text.within, imports=text.imports),
+                fetch_resolved_schema(
+                    registry,
+                    format_,
+                    schema_text.text,
+                    schema_text.references,
+                    schema_text.home,
+                    imports=schema_text.imports,
+                ),
                 False,
             )
         except InvalidSchemaError as error:
@@ -124,8 +131,8 @@ class PayloadSerializer:
         """Return the full name of the own schema's type."""
         if self._name is None:
             assert self._schema is not None
-            text = SchemaText(self._schema.text, self._schema.references, Subject(DEFAULT_CONTEXT, ""))
-            self._name = self._make(self._writer.registry, text).name
+            schema_text = SchemaText(self._schema.text, self._schema.references, Subject(DEFAULT_CONTEXT, ""))
+            self._name = self._make(self._writer.registry, schema_text).name
         return self._name
 
 

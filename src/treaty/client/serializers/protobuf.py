@@ -64,11 +64,18 @@ class ProtobufCodec:
         return self.pool.FindMessageTypeByName(name)
 
 
-def _make_codec(registry: Registry, text: SchemaText) -> ProtobufCodec:
+def _make_codec(registry: Registry, schema_text: SchemaText) -> ProtobufCodec:
     form = find_formats()[FORMAT]
     try:
         schema: ProtoSchema = form.parse(
-            fetch_resolved_schema(registry, FORMAT, text.text, text.references, text.within, imports=text.imports),
+            fetch_resolved_schema(
+                registry,
+                FORMAT,
+                schema_text.text,
+                schema_text.references,
+                schema_text.home,
+                imports=schema_text.imports,
+            ),
             False,
         )
         names = messages(schema)

@@ -42,11 +42,11 @@ C = TypeVar("C")
 
 @dataclass(frozen=True, slots=True)
 class SchemaText:
-    """The text and references of a schema, and the subject or context in which references are resolved."""
+    """The text and references of a schema, and `home`, the subject or context in which references are resolved."""
 
     text: str
     references: tuple[Reference, ...]
-    within: Subject
+    home: Subject
     imports: Pairs = ()
 
 
@@ -179,9 +179,9 @@ class WriterSchemas(Generic[C]):
         choice = self.settings.choice
         if self._own is None or isinstance(choice, (AutoRegister, MustExist)) or not choice.strict:
             return
-        form, own = find_formats()[self._format], self._own.resolve(schema.within)
+        form, own = find_formats()[self._format], self._own.resolve(schema.home)
         resolved = fetch_resolved_schema(
-            self.registry, self._format, schema.text, schema.references, schema.within, imports=schema.imports
+            self.registry, self._format, schema.text, schema.references, schema.home, imports=schema.imports
         )
         findings = form.compare(form.parse(resolved, False), form.parse(own, False), "STRICT")
         findings = tuple(filter(self._own.is_relevant, findings))
@@ -194,8 +194,8 @@ class WriterSchemas(Generic[C]):
         schema = self.registry.ask(GetSchema(schema_id)).answer
         refuse_other_format(self._format, schema.format, f"schema {schema_id}", "writes")
         self._refuse_unreadable(text_of(schema), f"schema {schema_id}")
-        text = text_of(schema)
-        return self._bind_codec(self._make(self.registry, text), schema, text.within)
+        schema_text = text_of(schema)
+        return self._bind_codec(self._make(self.registry, schema_text), schema, schema_text.home)
 
 
 class ReaderSchemas(Generic[C]):
@@ -262,8 +262,10 @@ class ReaderSchemas(Generic[C]):
         subject = self._naming.subject(*at)
         latest = self.registry.ask(version_request(choice, subject)).answer
         refuse_other_format(self._format, latest.format, f"version {latest.number} of {subject}", "reads")
-        text = SchemaText(latest.text, latest.references, subject, latest.imports)
-        return self._readers.get((subject, latest.guid, latest.schema_id), lambda: self._make(self.registry, text))
+        schema_text = SchemaText(latest.text, latest.references, subject, latest.imports)
+        return self._readers.get(
+            (subject, latest.guid, latest.schema_id), lambda: self._make(self.registry, schema_text)
+        )
 
 
 def version_request(choice: UseLatest | UseLatestWith, subject: Subject) -> Request[VersionFound]:
@@ -275,8 +277,8 @@ def version_request(choice: UseLatest | UseLatestWith, subject: Subject) -> Requ
 
 def text_of(schema: SchemaFound) -> SchemaText:
     """Return the text of a schema found by id or guid, with its subject or context."""
-    within = subject_of(schema.subject) if schema.subject else Subject(schema.context, "")
-    return SchemaText(schema.text, schema.references, within, schema.imports)
+    home = subject_of(schema.subject) if schema.subject else Subject(schema.context, "")
+    return SchemaText(schema.text, schema.references, home, schema.imports)
 
 
 def refuse_other_format(expected: str, format_: str, what: str, does: str) -> None:
