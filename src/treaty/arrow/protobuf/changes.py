@@ -41,15 +41,15 @@ def name_symbols(enum: EnumDescriptor) -> Change:
     """Names of an enum's numbers; a number without a name is blamed in a closed enum, and its text in an open one."""
     numbers = pa.array(sorted(enum.values_by_number), pa.int32())
     names = pa.array([enum.values_by_number[number].name for number in sorted(enum.values_by_number)], pa.string())
-    closed = bool(enum.is_closed)
+    is_closed = bool(enum.is_closed)
 
     def change(array: pa.Array, blame: Blame) -> pa.Array:
-        places = pc.index_in(array, numbers)
-        symbols = names.take(places)
+        positions = pc.index_in(array, numbers)
+        symbols = names.take(positions)
         if symbols.null_count == array.null_count:
             return symbols
-        if closed:
-            blame(_mask(pc.and_(array.is_valid(), places.is_null())))
+        if is_closed:
+            blame(_mask(pc.and_(array.is_valid(), positions.is_null())))
         return pc.coalesce(symbols, array.cast(pa.string()))
 
     return change
@@ -84,7 +84,7 @@ def change_timestamp(kind: pa.DataType) -> Change:
 def change_date(array: pa.Array, blame: Blame) -> pa.Array:
     """Year, month and day as a date; null where they are none."""
     del blame
-    year, month, day = (_numbers(array.field(place)).astype(np.int64) for place in range(3))
+    year, month, day = (_numbers(array.field(position)).astype(np.int64) for position in range(3))
     right = _mask(array.is_valid()) & (year >= 1) & (year <= 9999) & (month >= 1) & (month <= 12) & (day >= 1)
     months = np.where(right, (year - 1970) * 12 + month - 1, 0).astype("datetime64[M]")
     days = months.astype("datetime64[D]").astype(np.int64)
@@ -92,18 +92,23 @@ def change_date(array: pa.Array, blame: Blame) -> pa.Array:
     return pa.array((days + np.where(right, day, 1) - 1).astype(np.int32), mask=~right).view(pa.date32())
 
 
-def change_messages(descriptor: Descriptor, shape: Shape, kind: pa.DataType, *, parts: bool) -> Change:
-    """Values of messages that are read one by one, from their bytes; `parts`: from all bytes that a field has."""
+def change_messages(descriptor: Descriptor, make_value: Shape, kind: pa.DataType, *, in_lists: bool) -> Change:
+    """Values of messages that are read one by one, from their bytes.
+
+    A cell has the bytes of a message, or null where there is none. With `in_lists` it has a list of all that the payload
+    has for the field, which are one message when they are joined, and an empty list or null where there is none.
+    """
     message_class = GetMessageClass(descriptor)
 
     def change(array: pa.Array, blame: Blame) -> pa.Array:
         values, unreadable = [], np.zeros(len(array), bool)
-        for place, item in enumerate(array.to_pylist()):
-            data = b"".join(item) if parts and item else item
+        for row, cell in enumerate(array.to_pylist()):
+            payload = b"".join(cell) if in_lists and cell else cell
+            is_absent = not cell if in_lists else cell is None
             try:
-                values.append(None if not item and (parts or item is None) else shape(message_class.FromString(data)))
+                values.append(None if is_absent else make_value(message_class.FromString(payload)))
             except UnreadableValueError:
-                unreadable[place] = True
+                unreadable[row] = True
                 values.append(None)
         if unreadable.any():
             blame(unreadable)
@@ -122,7 +127,7 @@ class OneofGroup:
 
 def change_struct(changes: Sequence[tuple[str, Change]], kind: pa.StructType, groups: Sequence[OneofGroup]) -> Change:
     """The fields of a message that have columns, by their names in the outline; two members of a oneof are blamed."""
-    fields = [kind.field(place) for place in range(kind.num_fields)]
+    fields = [kind.field(position) for position in range(kind.num_fields)]
 
     def change(array: pa.Array, blame: Blame) -> pa.Array:
         for group in groups:
@@ -133,11 +138,11 @@ def change_struct(changes: Sequence[tuple[str, Change]], kind: pa.StructType, gr
                 count += _mask(is_set.fill_null(False))
             if len(count) and count.max() > 1:
                 blame(count > 1)
-        parts = [one(array.field(name), blame) for name, one in changes]
-        gone = array.is_null() if array.null_count else None
-        if not parts:
-            return pa.array([None if one else {} for one in _mask(array.is_null()).tolist()], kind)
-        return pa.StructArray.from_arrays(parts, fields=fields, mask=gone)
+        columns = [change_field(array.field(name), blame) for name, change_field in changes]
+        absent = array.is_null() if array.null_count else None
+        if not columns:
+            return pa.array([None if is_null else {} for is_null in _mask(array.is_null()).tolist()], kind)
+        return pa.StructArray.from_arrays(columns, fields=fields, mask=absent)
 
     return change
 
@@ -156,19 +161,19 @@ def change_entries(key: Change, value: Change, kind: pa.DataType, *, message: bo
     """The entries of a map; a key that comes twice is blamed, and a message that is missing where it should be empty."""
 
     def change(array: pa.Array, blame: Blame) -> pa.Array:
-        inside, within = array.values, _blame_lists(array, blame)
-        keys = key(inside.field(0), within)
-        values = inside.field(1)
-        listed = pa.types.is_list(values.type)
-        missing = _mask(pc.equal(pc.list_value_length(values), 0) if listed else values.is_null())
+        entries, blame_map = array.values, _blame_lists(array, blame)
+        keys = key(entries.field(0), blame_map)
+        values = entries.field(1)
+        in_lists = pa.types.is_list(values.type)
+        missing = _mask(pc.equal(pc.list_value_length(values), 0) if in_lists else values.is_null())
         if message and missing.any():
-            within(missing)
+            blame_map(missing)
         codes = _numbers(keys.dictionary_encode().indices).astype(np.int64)
         owners = _owners(array) * (len(keys) + 1) + codes
         _, first, counts = np.unique(owners, return_inverse=True, return_counts=True)
         if len(counts) < len(owners):
-            within(counts[first] > 1)
-        return pa.MapArray.from_arrays(array.offsets, keys, value(values, within), type=kind)
+            blame_map(counts[first] > 1)
+        return pa.MapArray.from_arrays(array.offsets, keys, value(values, blame_map), type=kind)
 
     return change
 

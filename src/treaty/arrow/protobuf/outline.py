@@ -115,7 +115,7 @@ class ColumnarDescriptor:
         if inner.full_name not in KNOWN:
             raise NoOutlineError(f"{source.full_name} is kept as bytes")
         add_field(outline_message, number, BYTES, MANY)
-        return changes.change_messages(inner, KNOWN[inner.full_name](source, kind), kind, parts=label == ONE)
+        return changes.change_messages(inner, KNOWN[inner.full_name](source, kind), kind, in_lists=label == ONE)
 
 
 def _scalar(field: FieldDescriptor, kind: pa.DataType) -> Change:

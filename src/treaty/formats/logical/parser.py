@@ -33,10 +33,10 @@ def parse_struct(text: str) -> LogicalStruct:
     if len(text) > SCHEMA_BYTES:
         raise logical_error("LOGICAL_SYNTAX", "", "the text is too large", f"at most {SCHEMA_BYTES} characters")
     reader = _LogicalTypeParser(tokenize(text))
-    reader.keyword("STRUCT")
+    reader.require_keyword("STRUCT")
     struct = reader.struct("", 1)
-    reader.take(";")
-    reader.end()
+    reader.take_sign(";")
+    reader.require_end()
     return struct
 
 
@@ -63,31 +63,32 @@ class _LogicalTypeParser:
     def _make_error(self, rule: str, path: str, message: str, expected: str = "") -> InvalidSchemaError:
         return logical_error(rule, path, message, expected, line=self._next.line, column=self._next.column)
 
-    def take(self, sign: str) -> bool:
+    def take_sign(self, sign: str) -> bool:
         """Whether the next word is this sign, which is then read."""
         is_next = self._next.kind == "sign" and self._next.text == sign
         self._at += is_next
         return is_next
 
-    def _word(self, *keywords: str) -> bool:
+    def _take_keywords(self, *keywords: str) -> bool:
         """Whether these keywords come next, which are then read."""
         ahead = self._words[self._at : self._at + len(keywords)]
         are_next = [one.text.upper() for one in ahead if one.kind == "name"] == list(keywords)
         self._at += len(keywords) * are_next
         return are_next
 
-    def _sign(self, sign: str, path: str) -> None:
-        if not self.take(sign):
+    def _require_sign(self, sign: str, path: str) -> None:
+        """Read a sign that must be there."""
+        if not self.take_sign(sign):
             raise self._make_error(
                 "LOGICAL_SYNTAX", path, f"{self._print_next()} stands where {sign!r} is expected", repr(sign)
             )
 
-    def keyword(self, word: str) -> None:
+    def require_keyword(self, word: str) -> None:
         """Read a keyword that must be there."""
-        if not self._word(word):
+        if not self._take_keywords(word):
             raise self._make_error("LOGICAL_SYNTAX", "", f"{self._print_next()} stands where {word} is expected")
 
-    def end(self) -> None:
+    def require_end(self) -> None:
         """Nothing may follow."""
         if self._next.kind != "end":
             raise self._make_error(
@@ -106,7 +107,7 @@ class _LogicalTypeParser:
                 )
             parts.append(self._next.text)
             self._at += 1
-            if not dotted or not self.take("."):
+            if not dotted or not self.take_sign("."):
                 return ".".join(parts)
 
     def _grow(self, path: str, by: int = 1) -> None:
@@ -133,17 +134,17 @@ class _LogicalTypeParser:
         start, more, before = self._at, self._more, self._count
         name = self._read_new_name(path)
         self._open.add(name)
-        self._sign("(", path)
+        self._require_sign("(", path)
         members: dict[str, StructMember] = {}
-        while not self.take(")"):
+        while not self.take_sign(")"):
             if members:
-                self._sign(",", path)
-            place = self._next
+                self._require_sign(",", path)
+            token = self._next
             member = self._member(path, depth)
             if member.name in members:
                 message = f"the member {member.name!r} is there twice"
-                at = f"{path}/{member.name}"
-                raise logical_error("LOGICAL_NAME_TWICE", at, message, line=place.line, column=place.column)
+                member_path = f"{path}/{member.name}"
+                raise logical_error("LOGICAL_NAME_TWICE", member_path, message, line=token.line, column=token.column)
             members[member.name] = member
         self._open.discard(name)
         struct = LogicalStruct(name, tuple(members.values()))
@@ -156,9 +157,9 @@ class _LogicalTypeParser:
         path = f"{outer}/{name}"
         self._grow(path)
         kind = self._type(path, depth)
-        nullable = self._nullable()
+        nullable = self._read_nullability()
         default = comment = None
-        if self._word("DEFAULT"):
+        if self._take_keywords("DEFAULT"):
             place = self._at
             value = self._literal(path)
             default = make_default(kind, nullable=nullable, value=value)
@@ -167,17 +168,18 @@ class _LogicalTypeParser:
                 raise self._make_error(
                     "LOGICAL_DEFAULT", path, f"the default {self._print_next()} is none of this type"
                 )
-        if self._word("COMMENT"):
+        if self._take_keywords("COMMENT"):
             if self._next.kind != "text":
                 raise self._make_error("LOGICAL_SYNTAX", path, f"{self._print_next()} is no text in quotes", "'text'")
             comment = self._next.text
             self._at += 1
         return StructMember(name, kind, nullable, default, comment or "")
 
-    def _nullable(self) -> bool:
-        if self._word("NOT", "NULL"):
+    def _read_nullability(self) -> bool:
+        """Read NULL or NOT NULL, where one is there, and return whether the type may be null: unless NOT NULL says that it may not."""
+        if self._take_keywords("NOT", "NULL"):
             return False
-        self._word("NULL")
+        self._take_keywords("NULL")
         return True
 
     def _literal(self, path: str) -> DefaultLiteral:
@@ -235,22 +237,22 @@ class _LogicalTypeParser:
         return definition[0]
 
     def _array(self, path: str, depth: int) -> LogicalArray:
-        self._sign("<", path)
+        self._require_sign("<", path)
         element = self._type(path, depth + 1)
-        array = LogicalArray(element, self._nullable())
-        self._sign(">", path)
+        array = LogicalArray(element, self._read_nullability())
+        self._require_sign(">", path)
         return array
 
     def _map(self, path: str, depth: int) -> LogicalMap:
-        self._sign("<", path)
+        self._require_sign("<", path)
         key = self._type(path, depth + 1)
         if not isinstance(key, LogicalScalar):
             raise self._make_error("LOGICAL_TYPE", path, "the key of a MAP has parts", "a key such as STRING or INT")
-        self._nullable()
-        self._sign(",", path)
+        self._read_nullability()  # it may be said of a key and means nothing: no key is null
+        self._require_sign(",", path)
         value = self._type(path, depth + 1)
-        map_type = LogicalMap(key, value, self._nullable())
-        self._sign(">", path)
+        map_type = LogicalMap(key, value, self._read_nullability())
+        self._require_sign(">", path)
         return map_type
 
     def _count_characters(self, start: int) -> int:
@@ -260,11 +262,11 @@ class _LogicalTypeParser:
     def _enum(self, path: str) -> LogicalEnum:
         start = self._at
         name = self._read_new_name(path)
-        self._sign("(", path)
+        self._require_sign("(", path)
         symbols: dict[str, None] = {}
-        while not self.take(")"):
+        while not self.take_sign(")"):
             if symbols:
-                self._sign(",", path)
+                self._require_sign(",", path)
             if self._next.kind != "text":
                 raise self._make_error("LOGICAL_SYNTAX", path, f"{self._print_next()} is no text in quotes", "'SYMBOL'")
             if self._next.text in symbols:
@@ -284,15 +286,15 @@ class _LogicalTypeParser:
         arguments: list[int] = []
         place = self._at
         bare = True
-        if allowed and self.take("("):
+        if allowed and self.take_sign("("):
             bare = False
-            while not arguments or self.take(","):
+            while not arguments or self.take_sign(","):
                 word = self._next
                 if word.kind != "number" or not word.text.isdigit() or len(word.text) > 10:
                     raise self._make_error("LOGICAL_NUMBER", path, f"{self._print_next()} is no whole number")
                 arguments.append(int(word.text))
                 self._at += 1
-            self._sign(")", path)
+            self._require_sign(")", path)
         if bare and name in _LONG:
             return LogicalScalar(_LONG[name])
         numbers = tuple(arguments) + tuple(standard or 0 for _, _, standard in allowed[len(arguments) :])

@@ -24,18 +24,24 @@ Task = Generator[PairQuestion, DifferenceReport, DifferenceReport]
 
 _QUESTION = 20
 """Steps that a question costs beside what its task counts itself."""
+_LOOKUP = 2
+"""Steps that it costs to look whether a question has its answer already."""
 
 
 class _Frame:
-    """A question that is being answered. `low` is the outermost open question whose answer was assumed."""
+    """A question that is being answered.
+
+    `low` is the position, in the list of open questions, of the outermost one whose answer was assumed; `depth` counts the values
+    that the question lies inside of, and `begun` what was concluded without proof before it.
+    """
 
     __slots__ = ("begun", "depth", "low", "pair", "task")
 
-    def __init__(self, pair: Hashable, task: Task, depth: int, at: int, begun: int) -> None:
+    def __init__(self, pair: Hashable, task: Task, depth: int, position: int, begun: int) -> None:
         self.pair = pair
         self.task = task
         self.depth = depth
-        self.low = at
+        self.low = position
         self.begun = begun
 
 
@@ -62,57 +68,59 @@ class FixpointSolver:
     def answer(self, pair: Hashable) -> DifferenceReport:
         """The answer to one question and to all that it leads to; raises `StepsError` where the budget is spent."""
         self._push(pair, 0)
-        answer: DifferenceReport | None = None
+        report: DifferenceReport | None = (
+            None  # the answer to what the innermost task has yielded; a new task is begun by None
+        )
         while self._frames:
             frame = self._frames[-1]
             try:
-                question = frame.task.send(answer)  # type: ignore[arg-type]
+                question = frame.task.send(report)  # type: ignore[arg-type]
             except StopIteration as stop:
-                answer = stop.value
+                report = stop.value
                 self._close(frame, stop.value)
                 continue
-            self._budget.spend(2)
-            answer = self._get_cached(frame, question)
-            if answer is None:
+            self._budget.spend(_LOOKUP)
+            report = self._get_cached(frame, question)
+            if report is None:
                 self._push(question.pair, frame.depth + question.deeper)
-        assert answer is not None
-        return answer
+        assert report is not None
+        return report
 
     def _push(self, pair: Hashable, depth: int) -> None:
         self._budget.spend(_QUESTION)
-        at = len(self._frames)
-        self._open[pair] = at
-        self._frames.append(_Frame(pair, self._begin(pair), depth, at, len(self._order)))
+        position = len(self._frames)
+        self._open[pair] = position
+        self._frames.append(_Frame(pair, self._begin(pair), depth, position, len(self._order)))
 
     def _get_cached(self, frame: _Frame, question: PairQuestion) -> DifferenceReport | None:
-        at = self._open.get(question.pair)
-        if at is not None:
-            if frame.depth + question.deeper == self._frames[at].depth:
+        position = self._open.get(question.pair)
+        if position is not None:
+            if frame.depth + question.deeper == self._frames[position].depth:
                 return self._circular
-            frame.low = min(frame.low, at)
+            frame.low = min(frame.low, position)
             return self._assumed
         report = self._known.get(question.pair)
         if report is not None and not report.harms:
             frame.low = min(frame.low, self._low.get(question.pair, frame.low))
         return report
 
-    def _close(self, frame: _Frame, answer: DifferenceReport) -> None:
+    def _close(self, frame: _Frame, report: DifferenceReport) -> None:
         self._frames.pop()
         del self._open[frame.pair]
-        at = len(self._frames)
-        self._known[frame.pair] = answer
+        position = len(self._frames)
+        self._known[frame.pair] = report
         since = self._order[frame.begun :]
         self._budget.spend(len(since) >> 2)
-        if answer.harms:
+        if report.harms:
             # What concluded from it, or from something that may depend on it, has to be asked again.
             for pair in since:
                 if pair in self._low:
                     del self._low[pair], self._known[pair]
             del self._order[frame.begun :]
-        elif frame.low >= at:
+        elif frame.low >= position:
             unproven = []
             for pair in since:
-                if self._low.get(pair, at) >= at:
+                if self._low.get(pair, position) >= position:
                     self._low.pop(pair, None)
                 else:
                     unproven.append(pair)

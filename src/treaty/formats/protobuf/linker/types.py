@@ -1,4 +1,6 @@
-"""What types mean: those of fields, of methods and of what is extended."""
+"""What the name of a type means in a Protobuf file: of fields, of methods and of what is extended; and the fault where it means nothing
+(`TypeResolver.add_undefined`), is no type, or is not visible.
+"""
 
 from treaty.formats.protobuf.linker.diagnostics import DiagnosticList
 from treaty.formats.protobuf.linker.features import DEFAULTS, get_features, inherit_features
@@ -43,24 +45,31 @@ class TypeResolver:
         return None
 
     def add_undefined(self, written: str, full: str, place: SourceLocation) -> None:
-        """A fault for a name that means nothing here, with the reason where it is known."""
+        """Add a fault for a name that means nothing here, with the reason where it is known.
+
+        `written` is the name as the file has it, `full` the full name of the field or method that uses it.
+        """
         scope = full.rpartition(".")[0]
-        for path, other in self.schema.files.items():
-            around = scope
-            while path and not written.startswith("."):
-                if f"{around}.{written}".lstrip(".") in other.symbols:
-                    self.faults.add("NAME_NOT_IMPORTED", full, f"{written!r} is defined in {path!r}", place)
-                    return
-                if not around:
-                    break
-                around = around.rpartition(".")[0]
-        first = written.lstrip(".").partition(".")[0]
-        hidden = find_symbol(self.schema.visible, scope, first) if first != written else None
-        if hidden is not None and not written.startswith("."):
-            message = f"{written!r} begins with {hidden.full!r}, which has no such name; a leading point leads past it"
+        path = "" if written.startswith(".") else self._find_defining_file(written, scope)
+        if path:
+            self.faults.add("NAME_NOT_IMPORTED", full, f"{written!r} is defined in {path!r}", place)
+            return
+        first, _, rest = written.partition(".")
+        nearer = find_symbol(self.schema.visible, scope, first) if first and rest else None
+        if nearer is not None:
+            message = f"{written!r} begins with {nearer.full!r}, which has no such name; a leading point leads past it"
         else:
             message = f"{written!r} is not defined"
         self.faults.add("NAME_UNDEFINED", full, message, place)
+
+    def _find_defining_file(self, written: str, scope: str) -> str:
+        """Return the path of the first file that defines a name in a scope or in one around it, imported or not; empty without one."""
+        scopes = [scope]
+        while scopes[-1]:
+            scopes.append(scopes[-1].rpartition(".")[0])
+        names = [f"{scope_name}.{written}".lstrip(".") for scope_name in scopes]
+        files = ((path, other.symbols) for path, other in self.schema.files.items() if path)
+        return next((path for path, symbols in files if any(name in symbols for name in names)), "")
 
     def check_visible(self, symbol: ProtoSymbol, full: str, place: SourceLocation) -> None:
         """A fault for a type that its own file keeps to itself (edition 2024)."""
