@@ -127,7 +127,7 @@ def test_known_messages_have_columns_of_their_own() -> None:
 
 def test_a_message_inside_itself_is_opened_to_a_stated_depth() -> None:
     schema = model("message A { int32 n = 1; repeated B bs = 2; } message B { A a = 1; string s = 2; }")
-    one = derive_columns(schema, depth=1)
+    one = derive_columns(schema, recursion=1)
     three = derive_columns(schema)
 
     assert [column.name for column in one] == ["n"]

@@ -21,6 +21,7 @@ from treaty.core.refusals import RegistryError
 
 if TYPE_CHECKING:
     from treaty.cli.pipeline.description import PipelineDescription, SparkSettings
+    from treaty.spark.pipelines.source import Source
 
 FINE, FAILED = 0, 1
 """Exit codes; an unusable file, registry or session is 2."""
@@ -78,22 +79,26 @@ def start_session(described: "PipelineDescription", *, spinner: bool = True) -> 
 
 
 @contextmanager
-def start_spark(name: str, settings: "SparkSettings", source: Any, formats: set[str]) -> Iterator[Any]:
-    """Start a Spark session with the packages that a source and tables of these formats need."""
+def start_spark(name: str, settings: "SparkSettings", source: "Source | None", formats: set[str]) -> Iterator[Any]:
+    """Start a Spark session for the block, called ``treaty NAME``, with the packages for a source and for tables of these formats.
+
+    `formats` are those of lakes, such as ``delta``. A session that runs already is used as it is, and is left running at the end of
+    the block. Without --verbose, Spark says nothing but errors. Raises `UnusableError` where Spark can't start (`needs_jvm`).
+    """
     from treaty.spark.pipelines.source import KafkaSource  # noqa: PLC0415 (loads Spark, which --help must not need)
     from treaty.spark.session import is_running  # noqa: PLC0415
-    from treaty.spark.session import session as started  # noqa: PLC0415
+    from treaty.spark.session import session as start  # noqa: PLC0415
 
     was_running = is_running()
     with needs_jvm():
-        spark = started(
+        spark = start(
             f"treaty {name}",
             master=settings.master,
             memory=settings.memory,
             delta="delta" in formats,
             iceberg="iceberg" in formats,
             kafka=isinstance(source, KafkaSource),
-            settings=dict(settings.settings),
+            settings=dict(settings.options),
             verbose=is_verbose(),
         )
     if not is_verbose():

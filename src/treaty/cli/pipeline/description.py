@@ -22,11 +22,11 @@ NAMED = ("latest", "union", "types", "wide", "variant")
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """The Spark session of a pipeline: master URL, driver memory and Spark settings."""
+    """The Spark session of a pipeline: master URL, driver memory, and options of Spark by name, such as ``spark.sql.session.timeZone``."""
 
     master: str = "local[*]"
     memory: str = "2g"
-    settings: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,10 @@ def command() -> None:
 
 @command.command("get")
 @connection.scope
-@connection.own
+@connection.no_defaults
 @connection.registry
 @connection.as_json
-def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
+def get(scope: str, *, no_defaults: bool, registry: str, as_json: bool) -> None:
     """Show the config in force at SCOPE: a subject, a context (":.prod:"), "*", or the default context.
 
     \b
@@ -46,7 +46,7 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
       treaty config get --no-defaults
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as client:
-        _say_config(client.config(scope, resolve=not own), as_json=as_json)
+        _say_config(client.config(scope, resolve=not no_defaults), as_json=as_json)
 
 
 @command.command("set")

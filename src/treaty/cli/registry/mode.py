@@ -16,10 +16,10 @@ def command() -> None:
 
 @command.command("get")
 @connection.scope
-@connection.own
+@connection.no_defaults
 @connection.registry
 @connection.as_json
-def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
+def get(scope: str, *, no_defaults: bool, registry: str, as_json: bool) -> None:
     """Show the mode in force at SCOPE: a subject, a context (":.prod:"), "*", or the default context.
 
     \b
@@ -27,7 +27,7 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
       treaty mode get orders-value
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as client:
-        found_mode = client.mode(scope, resolve=not own)
+        found_mode = client.mode(scope, resolve=not no_defaults)
     connection.say_members({"mode": found_mode}, as_json=as_json)
 
 

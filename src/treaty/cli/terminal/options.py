@@ -64,6 +64,7 @@ registry = click.option(
     metavar="URL",
     help="http(s)://[user@]host:port, or the URL of a log such as sqlite:///path.db.",
 )
+"""Parameters of commands are called as their options: `registry` is a URL, and `client` what is opened by it."""
 yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 

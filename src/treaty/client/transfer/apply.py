@@ -69,10 +69,10 @@ def apply(
     prepared = write(before, trial)
     if prepared.problems:
         return ApplyResult(problems=prepared.problems)
-    tried = _ApplyRun(trial, registry, {}).go(plan, ignore_progress)
+    tried = _ApplyRun(trial, registry).apply_all(plan, ignore_progress)
     if dry_run or not tried.fine:
         return tried
-    return _ApplyRun(registry, registry, find_latest_numbers(before, subjects)).go(plan, report)
+    return _ApplyRun(registry, registry, find_latest_numbers(before, subjects)).apply_all(plan, report)
 
 
 def _place(desired: DesiredSubject, words: str) -> tuple[Subject, int]:
@@ -85,18 +85,24 @@ def _place(desired: DesiredSubject, words: str) -> tuple[Subject, int]:
 
 @dataclass(slots=True)
 class _ApplyRun:
+    """One run over all subjects: the trial in memory, or the real one."""
+
     registry: Registry
-    settled: Registry
+    """What is written: the trial registry, or the real one."""
+    settings_registry: Registry
     """Where settings are looked up: the trial registry holds those in force, not those set at the subject."""
-    latest: dict[Subject, int]
+    expected_numbers: dict[Subject, int] | None = None
+    """Of a real run, the version of each subject that is expected to be the latest (-1: it has none); None of a trial, which expects none."""
     numbers: dict[Subject, int] = field(default_factory=dict)
 
-    def go(self, plan: DesiredState, report: ReportProgress) -> ApplyResult:
+    def apply_all(self, plan: DesiredState, report: ReportProgress) -> ApplyResult:
+        """Apply all subjects in order. A trial goes on after a refusal, to find all; a real run ends with the first."""
         changes: list[SubjectChange] = []
         for ordered in plan.ordered:
-            changes.append(self._apply_subject(ordered))
+            change = self._apply_subject(ordered)
+            changes.append(change)
             report("applied", len(changes), len(plan.ordered))
-            if changes[-1].kind == "refused" and self.latest:
+            if change.kind == "refused" and self.expected_numbers is not None:
                 break  # the trial accepted it: another client wrote in between
         return ApplyResult(tuple(changes))
 
@@ -111,13 +117,12 @@ class _ApplyRun:
             metadata = Metadata(properties=desired.properties) if desired.properties else None
             draft = Draft(desired.text, desired.format, references, metadata)
             fresh = self._is_fresh(desired.subject)
-            number = self.latest.get(desired.subject)
+            number = None if self.expected_numbers is None else self.expected_numbers.get(desired.subject)
             expected = None if number is None else ExpectedVersion("number", number)
             registered = register(self.registry, Register(desired.subject, draft, expected=expected))
-        except RegistryError as no:
-            return SubjectChange(
-                desired, "refused", settings=settings, why=str(no), refusal=no if isinstance(no, Refusal) else None
-            )
+        except RegistryError as error:
+            refusal = error if isinstance(error, Refusal) else None
+            return SubjectChange(desired, "refused", settings=settings, why=str(error), refusal=refusal)
         self.numbers[desired.subject] = registered.version.number
         kind: Kind = "unchanged" if not registered.created else "new subject" if fresh else "new version"
         return SubjectChange(desired, kind, registered.version.number, settings)
@@ -133,7 +138,7 @@ class _ApplyRun:
         if not desired.level and desired.normalize is None:
             return ()
         try:
-            own = own_config(self.settled, Scope(desired.subject.context, desired.subject.name)) or Config()
+            own = own_config(self.settings_registry, Scope(desired.subject.context, desired.subject.name)) or Config()
         except NotFound:
             own = Config()
         members = (("level", own.level, desired.level or None), ("normalize", own.normalize, desired.normalize))

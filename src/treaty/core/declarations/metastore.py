@@ -70,7 +70,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
         "request-plan", p.RequestPlan, p.PlanOutcome, planning_jobs.request_plan, statement_permissions.of_request_plan,
         ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_PROPERTIES", "PLANNING_WAITING", "PLANNING_SECONDS"), writes=True,
-        answer_name="plan-outcome",
+        answer_name=p.PLAN_OUTCOME,
     ),
     Operation(
         "take-planning-job", p.TakePlanningJob, p.PlanningJobTaken, planners.take_planning_job, permissions.of_source("plan"),
@@ -78,11 +78,11 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     ),
     Operation(
         "finish-planning-job", p.FinishPlanningJob, p.PlanOutcome, planners.finish_planning_job, permissions.of_source("plan"),
-        (*_SOURCE_LIMITS, "BODY_READS", "INCARNATIONS", "ONCE_QUERIES", "PLANNING_ATTEMPTS", *REGISTER_LIMITS), writes=True, answer_name="plan-outcome",
+        (*_SOURCE_LIMITS, "BODY_READS", "INCARNATIONS", "ONCE_QUERIES", "PLANNING_ATTEMPTS", *REGISTER_LIMITS), writes=True, answer_name=p.PLAN_OUTCOME,
     ),
     Operation(
         "withdraw-plan", p.WithdrawPlan, p.PlanOutcome, planning_jobs.withdraw_plan, permissions.of_source("register"), writes=True,
-        answer_name="plan-outcome", is_idempotent=is_always,
+        answer_name=p.PLAN_OUTCOME, is_idempotent=is_always,
     ),
     Operation(
         "get-plan", p.GetPlan, p.PlanOutcome, planning_jobs.get_plan, permissions.of_source("register"), ("LONG_POLL_SECONDS",),

@@ -1,4 +1,4 @@
-"""What a Protobuf message becomes in a table, with the losses named."""
+"""Which column type each type of a Protobuf message becomes, and what that loses: `derive_columns`, with the rule of each loss."""
 
 from collections.abc import Mapping
 
@@ -50,19 +50,19 @@ DECIMAL = "confluent.type.Decimal"
 """A decimal whose precision and scale are in the options of its field."""
 
 
-def derive_columns(schema: ProtoSchema, name: str = "", depth: int = COLUMN_RECURSION) -> Columns:
+def derive_columns(schema: ProtoSchema, name: str = "", recursion: int = COLUMN_RECURSION) -> Columns:
     """The columns of a message, the first one of the file unless it is named (from its package on), and their losses.
 
     Fields that know whether they are set may be null, others are never. Messages that contain themselves are opened
-    `depth` levels deep. Raises `InvalidSchemaError` where there is no such message, and past limits of columns.
+    `recursion` levels deep. Raises `InvalidSchemaError` where there is no such message, and past limits of columns.
     """
     full = name.removeprefix(".") or _find_first_message(schema)
     symbol = schema.symbols.get(full) or schema.symbols.get(f"{schema.file.package}.{full}")
     if symbol is None or not isinstance(symbol.node, Message):
         raise text_error("MESSAGE_MISSING", f"there is no message {full!r}" if full else "there is no message")
-    maker = _ColumnBuilder(schema, depth)
-    struct = maker.message(schema, symbol, "", 1)
-    return Columns(struct.columns if struct is not None else (), tuple(maker.losses))
+    builder = _ColumnBuilder(schema, recursion)
+    struct = builder.message(schema, symbol, "", 1)
+    return Columns(struct.columns if struct is not None else (), tuple(builder.losses))
 
 
 def _find_first_message(schema: ProtoSchema) -> str:
@@ -86,78 +86,78 @@ def is_nullable(home: ProtoSchema, full: str, field: Field) -> bool:
 class _ColumnBuilder:
     """Makes the types of one schema. `level` counts the messages around a place that contain themselves."""
 
-    __slots__ = ("_circular", "_count", "_depth", "_level", "_schema", "losses")
+    __slots__ = ("_circular", "_count", "_level", "_recursion", "_schema", "losses")
 
-    def __init__(self, schema: ProtoSchema, depth: int) -> None:
+    def __init__(self, schema: ProtoSchema, recursion: int) -> None:
         self._schema = schema
         self._circular = find_recursive_messages(schema)
-        self._depth = depth
+        self._recursion = recursion
         self._level = 0
         self._count = 0
         self.losses: list[ColumnLoss] = []
 
-    def _add_loss(self, rule: str, way: str, detail: str = "") -> None:
-        self.losses.append(ColumnLoss(rule, way, detail))
+    def _add_loss(self, rule: str, path: str, detail: str = "") -> None:
+        self.losses.append(ColumnLoss(rule, path, detail))
 
-    def message(self, home: ProtoSchema, symbol: ProtoSymbol, way: str, depth: int) -> Struct | None:
-        """The columns of a message that `way` leads to; None where recursion is cut."""
+    def message(self, home: ProtoSchema, symbol: ProtoSymbol, path: str, depth: int) -> Struct | None:
+        """The columns of a message at a path; None where recursion is cut. `depth` is its nesting, which SCHEMA_DEPTH limits."""
         node = symbol.node
         assert isinstance(node, Message)
         if depth > SCHEMA_DEPTH:
             message = f"messages nest deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once names are resolved"
             raise text_error("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels")
         turns = symbol.full in self._circular
-        if turns and self._level >= self._depth:
-            self._add_loss("RECURSION_CUT", way, f"{symbol.full} at depth {self._depth}")
+        if turns and self._level >= self._recursion:
+            self._add_loss("RECURSION_CUT", path, f"{symbol.full} at depth {self._recursion}")
             return None
         self._level += turns
         if node.extensions:
-            self._add_loss("UNKNOWN_FIELDS", way, "extensions")
+            self._add_loss("UNKNOWN_FIELDS", path, "extensions")
         inside: list[Column] = []
         single = {one.number for oneof in node.oneofs for one in oneof.fields}
         for field in sorted(node.all_fields, key=lambda one: one.place):
-            at = f"{way}.{field.name}" if way else field.name
+            field_path = f"{path}.{field.name}" if path else field.name
             self._grow()
-            column_type = self._field(home, symbol.full, field, at, depth)
+            column_type = self._field(home, symbol.full, field, field_path, depth)
             if column_type is not None:
                 free = field.number in single or is_nullable(home, symbol.full, field)
                 inside.append(Column(field.name, column_type, free, field.doc))
         self._level -= turns
         return Struct(tuple(inside))
 
-    def _field(self, home: ProtoSchema, full: str, field: Field, way: str, depth: int) -> ColumnType | None:
+    def _field(self, home: ProtoSchema, full: str, field: Field, path: str, depth: int) -> ColumnType | None:
         if field.key:
-            value = self._type(home, full, field, f"{way}.value", depth)
-            key = self._scalar(field.key, f"{way}.key")
+            value = self._type(home, full, field, f"{path}.value", depth)
+            key = self._scalar(field.key, f"{path}.key")
             return table.Map(key, value) if value is not None else None
         repeated = field.label == "repeated"
-        column_type = self._type(home, full, field, f"{way}.element" if repeated else way, depth)
+        column_type = self._type(home, full, field, f"{path}.element" if repeated else path, depth)
         return table.List(column_type) if repeated and column_type is not None else column_type
 
-    def _type(self, home: ProtoSchema, full: str, field: Field, way: str, depth: int) -> ColumnType | None:
+    def _type(self, home: ProtoSchema, full: str, field: Field, path: str, depth: int) -> ColumnType | None:
         if field.type in PLAIN:
-            return self._scalar(field.type, way)
+            return self._scalar(field.type, path)
         symbol = home.resolve(full, field.type)
         if symbol is None or not isinstance(symbol.node, Message | Enum):
             return Scalar("binary")
         if isinstance(symbol.node, Enum):
-            self._add_loss("ENUM_AS_STRING", way, f"{len(symbol.node.values)} values of {symbol.full}")
+            self._add_loss("ENUM_AS_STRING", path, f"{len(symbol.node.values)} values of {symbol.full}")
             return Scalar("string")
         if symbol.full in WRAPPED:
-            return self._scalar(WRAPPED[symbol.full], way)
+            return self._scalar(WRAPPED[symbol.full], path)
         if symbol.full in KNOWN:
             column_type, loss = KNOWN[symbol.full]
-            self._add_loss(loss, way, symbol.full)
+            self._add_loss(loss, path, symbol.full)
             return column_type
         if symbol.full == DECIMAL and (digits := read_digits(field.options)):
             if digits[0] <= DECIMAL_DIGITS:
                 return Decimal(*digits)
-            self._add_loss("DECIMAL_TOO_WIDE", way, f"{digits[0]} digits")
-        return self.message(self._schema.files.get(symbol.path, home), symbol, way, depth + 1)
+            self._add_loss("DECIMAL_TOO_WIDE", path, f"{digits[0]} digits")
+        return self.message(self._schema.files.get(symbol.path, home), symbol, path, depth + 1)
 
-    def _scalar(self, kind: str, way: str) -> ColumnType:
+    def _scalar(self, kind: str, path: str) -> ColumnType:
         if kind in ("uint64", "fixed64"):
-            self._add_loss("UNSIGNED_AS_DECIMAL", way, kind)
+            self._add_loss("UNSIGNED_AS_DECIMAL", path, kind)
         return PLAIN[kind]
 
     def _grow(self) -> None:

@@ -14,7 +14,7 @@ from treaty.core.handlers.metastore.creation import describe_stored, refuse_many
 from treaty.core.handlers.metastore.definitions import refuse_long_statement
 from treaty.core.handlers.metastore.names import refuse_bad_name, refuse_taken_source, source_exists, source_key
 from treaty.core.handlers.metastore.places.topics import expired_rows
-from treaty.core.messages.metastore.plans import GetPlan, PlanOutcome, RequestPlan, WithdrawPlan
+from treaty.core.messages.metastore.plans import PLAN_OUTCOME, GetPlan, PlanOutcome, RequestPlan, WithdrawPlan
 from treaty.core.messages.metastore.sources import ExpectedSource
 from treaty.core.refusals import InvalidSource, NotFound, SourceExists, TooLarge
 from treaty.core.schema_engine import SchemaEngine
@@ -161,14 +161,14 @@ def get_plan(view: View, command: Command[GetPlan], engine: SchemaEngine) -> Dec
 def _recall(view: View, principal: str, command_id: str) -> PlanOutcome:
     """Return what a statement came to, from the outcome of its command. Raises `NotFound` where that is not kept any more."""
     outcome = view.get(OUTCOME, OutcomeKey(principal, command_id))
-    text = None if outcome is None else dict(outcome.members).get("answer")
-    if outcome is None or outcome.kind != "plan-outcome" or text is None:
+    stored_answer = None if outcome is None else dict(outcome.members).get("answer")
+    if outcome is None or outcome.kind != PLAN_OUTCOME or stored_answer is None:
         raise NotFound.of(
             "OUTCOME_UNKNOWN",
             f"No statement that was sent by command {command_id} is remembered",
             path="/command",
             version=command_id,
-            allowed="the principal who sent it, within the next commits",
+            allowed=f"the principal who sent it, within {limits.OUTCOMES} commits after the end of the statement",
         )
-    answer, _ = decode(PlanOutcome, json.loads(text), ignore=True)
+    answer, _ = decode(PlanOutcome, json.loads(stored_answer), ignore=True)
     return answer

@@ -10,6 +10,8 @@ from treaty.core.messages.request import Request
 from treaty.core.schema import Pairs
 from treaty.core.sources import QueryPlan, SourceColumn
 
+PLAN_OUTCOME = "plan-outcome"
+"""What the answer `PlanOutcome` is called among the outcomes of commands."""
 PlanState = Literal["waiting", "stored", "refused", "expired"]
 """What became of a statement: a planner has it to do, its source is written, it was refused, or no plan came in time."""
 

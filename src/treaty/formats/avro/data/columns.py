@@ -60,62 +60,62 @@ NullableType = tuple[ColumnType, bool]
 """A type, and whether it may be null."""
 
 
-def derive_columns(schema: AvroSchema, depth: int = COLUMN_RECURSION) -> Columns:
+def derive_columns(schema: AvroSchema, recursion: int = COLUMN_RECURSION) -> Columns:
     """The columns of a schema and what they lose; a schema that is no record has one column ``value``.
 
-    Records that contain themselves are opened `depth` levels deep, what lies deeper is left out. Raises
+    Records that contain themselves are opened `recursion` levels deep, what lies deeper is left out. Raises
     `InvalidSchemaError` past the limits of columns and of nesting.
     """
-    maker = _ColumnBuilder(schema, depth)
+    builder = _ColumnBuilder(schema, recursion)
     root = schema.resolve(schema.root)
     if isinstance(root, AvroRecord):
-        column_type = maker.type(root, "", 1)
+        column_type = builder.type(root, "", 1)
         inside = column_type[0].columns if column_type is not None and isinstance(column_type[0], Struct) else ()
-        return Columns(inside, tuple(maker.losses))
-    kind, nullable = maker.type(root, "value", 1) or (Scalar("null"), True)
+        return Columns(inside, tuple(builder.losses))
+    kind, nullable = builder.type(root, "value", 1) or (Scalar("null"), True)
     doc = root.doc or "" if isinstance(root, AvroEnum | AvroFixed) else ""
-    return Columns((Column("value", kind, nullable, doc),), tuple(maker.losses), whole=True)
+    return Columns((Column("value", kind, nullable, doc),), tuple(builder.losses), whole=True)
 
 
 class _ColumnBuilder:
     """Makes the types of one schema. `level` counts the records around a place that contain themselves."""
 
-    __slots__ = ("_circular", "_count", "_depth", "_level", "_schema", "losses")
+    __slots__ = ("_circular", "_count", "_level", "_recursion", "_schema", "losses")
 
-    def __init__(self, schema: AvroSchema, depth: int) -> None:
+    def __init__(self, schema: AvroSchema, recursion: int) -> None:
         self._schema = schema
         self._circular = find_recursive_records(schema)
-        self._depth = depth
+        self._recursion = recursion
         self._level = 0
         self._count = 0
         self.losses: list[ColumnLoss] = []
 
-    def type(self, node: AvroType, way: str, depth: int) -> NullableType | None:
-        """The type of a column that `way` leads to; None where recursion is cut."""
+    def type(self, node: AvroType, path: str, depth: int) -> NullableType | None:
+        """The type of a column at a path; None where recursion is cut. `depth` is its nesting, which SCHEMA_DEPTH limits."""
         if depth > SCHEMA_DEPTH + 1:  # what is inside the last level has none of its own
             message = f"the columns nest deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once names are resolved"
             raise text_error("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels")
         resolved = self._schema.resolve(node)
         match resolved:
             case AvroArray(items):
-                element = self.type(items, f"{way}.element", depth + 1)
+                element = self.type(items, f"{path}.element", depth + 1)
                 return (table.List(*element), False) if element else None
             case AvroMap(values):
-                value = self.type(values, f"{way}.value", depth + 1)
+                value = self.type(values, f"{path}.value", depth + 1)
                 return (table.Map(Scalar("string"), *value), False) if value else None
             case AvroUnion():
-                return self._union(resolved, way, depth)
+                return self._union(resolved, path, depth)
             case AvroRecord():
-                return self._record(resolved, way, depth)
+                return self._record(resolved, path, depth)
             case AvroEnum(symbols=symbols):
-                self._add_loss("ENUM_AS_STRING", way, f"{len(symbols)} symbols of {resolved.full}")
+                self._add_loss("ENUM_AS_STRING", path, f"{len(symbols)} symbols of {resolved.full}")
                 return Scalar("string"), False
-        return self._leaf(resolved, way), resolved.kind == "null"
+        return self._leaf(resolved, path), resolved.kind == "null"
 
-    def _add_loss(self, rule: str, way: str, detail: str = "") -> None:
-        self.losses.append(ColumnLoss(rule, way, detail))
+    def _add_loss(self, rule: str, path: str, detail: str = "") -> None:
+        self.losses.append(ColumnLoss(rule, path, detail))
 
-    def _leaf(self, node: AvroPrimitive | AvroFixed, way: str) -> ColumnType:
+    def _leaf(self, node: AvroPrimitive | AvroFixed, path: str) -> ColumnType:
         members = dict(node.props) if node.props else {}
         name = members.get("logicalType")
         if not isinstance(name, str):
@@ -127,40 +127,40 @@ class _ColumnBuilder:
             assert isinstance(scale, int)
             if precision <= DECIMAL_DIGITS:
                 return table.Decimal(precision, scale)
-            self._add_loss("DECIMAL_TOO_WIDE", way, f"{precision} digits")
+            self._add_loss("DECIMAL_TOO_WIDE", path, f"{precision} digits")
         elif logical in INSTANTS:
             return Scalar(INSTANTS[logical])
         elif logical == "uuid" and node.kind == "string":
-            self._add_loss("UUID_AS_STRING", way)
+            self._add_loss("UUID_AS_STRING", path)
         elif logical in LOST:
-            self._add_loss(LOST[logical], way, logical)
+            self._add_loss(LOST[logical], path, logical)
         else:
-            self._add_loss("LOGICAL_UNKNOWN", way, f"{name} on {node.kind}")
+            self._add_loss("LOGICAL_UNKNOWN", path, f"{name} on {node.kind}")
         return Scalar(PLAIN[node.kind])
 
-    def _union(self, node: AvroUnion, way: str, depth: int) -> NullableType | None:
+    def _union(self, node: AvroUnion, path: str, depth: int) -> NullableType | None:
         branches = [one for one in map(self._schema.resolve, node.branches) if one.kind != "null"]
         parts = [one for one in branches if self._holds(one)]
         nullable = len(branches) < len(node.branches)
         if len(parts) < len(branches):
-            self._add_loss("RECURSION_CUT", way, " or ".join(_word(one) for one in branches if one not in parts))
+            self._add_loss("RECURSION_CUT", path, " or ".join(_word(one) for one in branches if one not in parts))
             if not parts:
                 return None
         if not parts:
             return Scalar("null"), True
         if len(parts) == 1:
-            column_type = self.type(parts[0], way, depth + 1)
+            column_type = self.type(parts[0], path, depth + 1)
             return (column_type[0], column_type[1] or nullable) if column_type else None
         shared = WIDER.get(frozenset(one.kind for one in parts)) if len(parts) == 2 else None
         if shared is not None:
             for part in parts:
                 if isinstance(part, AvroPrimitive) and (logical := get_logical_type(part)):
-                    self._add_loss("LOGICAL_UNKNOWN", way, f"{logical} beside another number")
+                    self._add_loss("LOGICAL_UNKNOWN", path, f"{logical} beside another number")
             return Scalar(shared), nullable
-        self._add_loss("UNION_AS_STRUCT", way, " or ".join(map(_word, parts)))
+        self._add_loss("UNION_AS_STRUCT", path, " or ".join(map(_word, parts)))
         members: list[Column] = []
         for part in parts:
-            column_type = self.type(part, f"{way}.member{len(members)}", depth + 1)
+            column_type = self.type(part, f"{path}.member{len(members)}", depth + 1)
             assert column_type is not None, "what is cut has been left out"
             self._grow()
             members.append(Column(f"member{len(members)}", column_type[0]))
@@ -178,17 +178,19 @@ class _ColumnBuilder:
                 for holds, branch in zip(held, resolved.branches, strict=True)
             )
             return all(held) or any(useful)
-        return self._level < self._depth or not isinstance(resolved, AvroRecord) or resolved.full not in self._circular
+        return (
+            self._level < self._recursion or not isinstance(resolved, AvroRecord) or resolved.full not in self._circular
+        )
 
-    def _record(self, node: AvroRecord, way: str, depth: int) -> NullableType | None:
+    def _record(self, node: AvroRecord, path: str, depth: int) -> NullableType | None:
         turns = node.full in self._circular
-        if turns and self._level >= self._depth:
-            self._add_loss("RECURSION_CUT", way, f"{node.full} at depth {self._depth}")
+        if turns and self._level >= self._recursion:
+            self._add_loss("RECURSION_CUT", path, f"{node.full} at depth {self._recursion}")
             return None
         self._level += turns
         inside: list[Column] = []
         for field in node.fields:
-            column_type = self.type(field.type, f"{way}.{field.name}" if way else field.name, depth + 1)
+            column_type = self.type(field.type, f"{path}.{field.name}" if path else field.name, depth + 1)
             if column_type is not None:
                 self._grow()
                 inside.append(Column(field.name, column_type[0], column_type[1], self._doc(field)))

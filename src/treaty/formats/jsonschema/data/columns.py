@@ -1,4 +1,4 @@
-"""What a JSON Schema becomes in a table, with its losses named."""
+"""Which column type each type of a JSON Schema becomes, and what that loses: `derive_columns`, with the rule of each loss."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal as Exact
@@ -23,36 +23,37 @@ NullableType = tuple[ColumnType, bool]
 """A type, and whether it may be null."""
 
 
-def derive_columns(document: JsonSchema, depth: int = COLUMN_RECURSION) -> Columns:
+def derive_columns(document: JsonSchema, recursion: int = COLUMN_RECURSION) -> Columns:
     """The columns of a schema and what they lose; one that is about no object has one column ``value``.
 
-    The columns are in the order of the text. Objects that contain themselves are opened `depth` levels deep, fewer
+    The columns are in the order of the text. Objects that contain themselves are opened `recursion` times, fewer
     where that would be too many columns; what lies deeper is left out. Raises `InvalidSchemaError` past the limits of
     columns and of nesting.
     """
-    maker = _ColumnBuilder(document, depth)
+    builder = _ColumnBuilder(document, recursion)
     try:
-        column_type = maker.type([document.root], "", 1)
+        column_type = builder.type([document.root], "", 1)
     except InvalidSchemaError as error:
-        if depth == 1 or error.faults[0].rule != "COLUMNS_TOO_MANY" or not maker.is_cut:
+        if recursion == 1 or error.faults[0].rule != "COLUMNS_TOO_MANY" or not builder.is_cut:
             raise
-        return derive_columns(document, depth - 1)
+        return derive_columns(document, recursion - 1)
     if column_type is not None and isinstance(column_type[0], Struct):
-        return Columns(column_type[0].columns, tuple(maker.losses))
-    maker = _ColumnBuilder(document, depth)
-    kind, nullable = maker.type([document.root], "value", 1) or (Scalar("null"), True)
+        return Columns(column_type[0].columns, tuple(builder.losses))
+    builder = _ColumnBuilder(document, recursion)
+    kind, nullable = builder.type([document.root], "value", 1) or (Scalar("null"), True)
     doc = merge_constraints(document, [document.root]).doc
-    return Columns((Column("value", kind, nullable, doc),), tuple(maker.losses), whole=True)
+    return Columns((Column("value", kind, nullable, doc),), tuple(builder.losses), whole=True)
 
 
 class _ColumnBuilder:
     """Makes the types of one schema."""
 
-    __slots__ = ("_count", "_cut", "_depth", "_document", "_gathered", "_open", "_steps", "losses")
+    __slots__ = ("_count", "_cut", "_document", "_gathered", "_open", "_recursion", "_steps", "losses")
 
-    def __init__(self, document: JsonSchema, depth: int) -> None:
+    def __init__(self, document: JsonSchema, recursion: int) -> None:
         self._document = document
-        self._depth = depth
+        self._recursion = recursion
+        """How often an object that contains itself is opened."""
         self._open: dict[object, int] = {}
         self._cut: set[object] = set()
         self._count = 0
@@ -60,8 +61,11 @@ class _ColumnBuilder:
         self._gathered: dict[tuple[tuple[int, str], ...], MergedConstraints] = {}
         self.losses: list[ColumnLoss] = []
 
-    def type(self, nodes: Iterable[SchemaNode], way: str, depth: int) -> NullableType | None:
-        """The type of a column that `way` leads to; None where nothing may stand or recursion is cut."""
+    def type(self, nodes: Iterable[SchemaNode], path: str, depth: int) -> NullableType | None:
+        """The type of the column at a path, such as ``lines.element.price``; None where nothing may stand or recursion is cut.
+
+        `depth` is the nesting of the column, which COLUMN_DEPTH limits.
+        """
         self._count += 1
         if self._count > COLUMNS:
             message = f"the schema becomes more columns than the limit COLUMNS of {COLUMNS}"
@@ -70,24 +74,27 @@ class _ColumnBuilder:
             message = f"the columns nest deeper than the limit COLUMN_DEPTH of {COLUMN_DEPTH}"
             raise text_error("SCHEMA_TOO_DEEP", message, f"at most {COLUMN_DEPTH} levels")
         merged = self.gather(nodes)
-        return None if merged.never else self._derive_unless_cut(merged, way, depth)
+        return None if merged.never else self._derive_unless_cut(merged, path, depth)
 
-    def _derive_unless_cut(self, merged: MergedConstraints, way: str, depth: int) -> NullableType | None:
-        """The type of a place; None where it lies inside itself as often as it is opened."""
+    def _derive_unless_cut(self, merged: MergedConstraints, path: str, depth: int) -> NullableType | None:
+        """The type of a place; None where it lies inside itself as often as it is opened.
+
+        A list or a map that has nothing but itself inside is a variant.
+        """
         key, losses_before = merged.key, len(self.losses)
         opened = self._open.get(key, 0)
-        if key and opened >= self._depth:
+        if key and opened >= self._recursion:
             self._cut.add(key)
-            self._add_loss("RECURSION_CUT", way, f"{merged.nodes[0].place or '/'} at depth {self._depth}")
+            self._add_loss("RECURSION_CUT", path, f"{merged.nodes[0].place or '/'} at depth {self._recursion}")
             return None
         self._open[key] = opened + 1
         try:
-            column_type = self._settle_choice(merged, way, depth)
+            column_type = self._settle_choice(merged, path, depth)
         finally:
             self._open[key] = opened
         if column_type is None and not opened and key in self._cut:
             del self.losses[losses_before:]
-            self._add_loss("ANY_AS_VARIANT", way, "a list or a map of nothing but itself")
+            self._add_loss("ANY_AS_VARIANT", path, "a list or a map of nothing but itself")
             return _VARIANT, True
         return column_type
 
@@ -109,12 +116,12 @@ class _ColumnBuilder:
         """Whether anything was left out because it lies inside itself."""
         return bool(self._cut)
 
-    def _add_loss(self, rule: str, way: str, detail: str = "") -> None:
-        self.losses.append(ColumnLoss(rule, way, detail))
+    def _add_loss(self, rule: str, path: str, detail: str = "") -> None:
+        self.losses.append(ColumnLoss(rule, path, detail))
 
-    def _settle_choice(self, merged: MergedConstraints, way: str, depth: int) -> NullableType | None:
+    def _settle_choice(self, merged: MergedConstraints, path: str, depth: int) -> NullableType | None:
         """The type with the first choice that matters settled."""
-        for at, branches in enumerate(merged.choices):
+        for position, branches in enumerate(merged.choices):
             parts = [self.gather([branch]) for branch in branches]
             described = [
                 (branch, part)
@@ -126,21 +133,23 @@ class _ColumnBuilder:
             if not described or all(part.silent for _, part in described):
                 continue
             nullable = len(described) < len([part for part in parts if not part.never])
-            rest = merged.choices[:at] + merged.choices[at + 1 :]
+            rest = merged.choices[:position] + merged.choices[position + 1 :]
             if len(described) == 1 or all(_is_object(part) for _, part in described):
-                joined = self._merge_branches(merged, [part for _, part in described], way)
+                joined = self._merge_branches(merged, [part for _, part in described], path)
                 joined.choices = rest + [choice for _, part in described for choice in part.choices]
                 derive = self._settle_choice if joined.key == merged.key else self._derive_unless_cut
-                column_type = derive(joined, way, depth + 1) if depth < COLUMN_DEPTH else (_VARIANT, True)
+                column_type = derive(joined, path, depth + 1) if depth < COLUMN_DEPTH else (_VARIANT, True)
             else:
-                column_type = self._unite_branches([branch for branch, _ in described], way, depth)
+                column_type = self._unite_branches([branch for branch, _ in described], path, depth)
             return (column_type[0], column_type[1] or nullable) if column_type else None
-        return self._derive_by_kind(merged, way, depth)
+        return self._derive_by_kind(merged, path, depth)
 
-    def _merge_branches(self, merged: MergedConstraints, parts: list[MergedConstraints], way: str) -> MergedConstraints:
+    def _merge_branches(
+        self, merged: MergedConstraints, parts: list[MergedConstraints], path: str
+    ) -> MergedConstraints:
         """One place that holds what any branch holds; what not all of them require may be missing."""
         if len(parts) > 1:
-            self._add_loss("BRANCHES_MERGED", way, f"{len(parts)} branches")
+            self._add_loss("BRANCHES_MERGED", path, f"{len(parts)} branches")
         kinds = [part.kinds for part in (merged, *parts) if part.kinds is not None]
         joined = MergedConstraints(
             nodes=[*merged.nodes, *(node for part in parts for node in part.nodes)],
@@ -163,10 +172,10 @@ class _ColumnBuilder:
                 target.extend(its)
         return joined
 
-    def _unite_branches(self, branches: list[SchemaNode], way: str, depth: int) -> NullableType | None:
+    def _unite_branches(self, branches: list[SchemaNode], path: str, depth: int) -> NullableType | None:
         """One type for branches that all have it; a variant for those that differ."""
         losses_before = len(self.losses)
-        types = [self.type([branch], way, depth + 1) for branch in branches]
+        types = [self.type([branch], path, depth + 1) for branch in branches]
         present = [one for one in types if one is not None]
         kinds = {one[0] for one in present}
         nullable = any(one[1] for one in present)
@@ -176,21 +185,21 @@ class _ColumnBuilder:
         if len(kinds) == 1 and not is_cut:
             return kinds.pop(), nullable
         del self.losses[losses_before:]
-        self._add_loss("ANY_AS_VARIANT", way, f"one of {len(branches)} branches of different types")
+        self._add_loss("ANY_AS_VARIANT", path, f"one of {len(branches)} branches of different types")
         return _VARIANT, nullable
 
-    def _derive_by_kind(self, merged: MergedConstraints, way: str, depth: int) -> NullableType | None:
+    def _derive_by_kind(self, merged: MergedConstraints, path: str, depth: int) -> NullableType | None:
         kinds = merged.kinds
         if kinds is None and merged.assumed:
             kinds = frozenset({merged.assumed})
-            self._add_loss("TYPE_ASSUMED", way, merged.assumed)
+            self._add_loss("TYPE_ASSUMED", path, merged.assumed)
         if merged.values is not None:
             value_kinds = frozenset(map(kind_of, merged.values))
             kinds = value_kinds if kinds is None else kinds & value_kinds
             if kinds >= {"string"} and len(merged.values) > 1:
-                self._add_loss("ENUM_AS_STRING", way, f"{len(merged.values)} values")
+                self._add_loss("ENUM_AS_STRING", path, f"{len(merged.values)} values")
         if kinds is None:
-            self._add_loss("ANY_AS_VARIANT", way)
+            self._add_loss("ANY_AS_VARIANT", path)
             return _VARIANT, True
         nullable = "null" in kinds
         rest = kinds - {"null"}
@@ -199,26 +208,26 @@ class _ColumnBuilder:
         if not rest:
             return (Scalar("null"), True) if nullable else None
         if len(rest) > 1:
-            self._add_loss("ANY_AS_VARIANT", way, " or ".join(kind for kind in KINDS if kind in rest))
+            self._add_loss("ANY_AS_VARIANT", path, " or ".join(kind for kind in KINDS if kind in rest))
             return _VARIANT, nullable
-        column_type = self._of_kind(next(iter(rest)), merged, way, depth)
+        column_type = self._of_kind(next(iter(rest)), merged, path, depth)
         return (column_type, nullable) if column_type is not None else None
 
-    def _of_kind(self, kind: str, merged: MergedConstraints, way: str, depth: int) -> ColumnType | None:
+    def _of_kind(self, kind: str, merged: MergedConstraints, path: str, depth: int) -> ColumnType | None:
         match kind:
             case "object":
-                return self._object(merged, way, depth)
+                return self._object(merged, path, depth)
             case "array":
-                return self._array(merged, way, depth)
+                return self._array(merged, path, depth)
             case "integer" | "number":
-                return self._number(kind, merged, way)
+                return self._number(kind, merged, path)
             case "string":
                 if merged.format == "uuid":
-                    self._add_loss("UUID_AS_STRING", way)
+                    self._add_loss("UUID_AS_STRING", path)
                 return Scalar(FORMATS.get(merged.format, "string"))
         return Scalar("boolean")
 
-    def _number(self, kind: str, merged: MergedConstraints, way: str) -> ColumnType:
+    def _number(self, kind: str, merged: MergedConstraints, path: str) -> ColumnType:
         lows, highs = (_numbers(merged.get_all(word)) for word in ("minimum", "maximum"))
         beyond = [_numbers(merged.get_all(word)) for word in ("exclusiveMinimum", "exclusiveMaximum")]
         low, high = max((*lows, *beyond[0]), default=None), min((*highs, *beyond[1]), default=None)
@@ -227,7 +236,7 @@ class _ColumnBuilder:
             low, high, beyond = min(listed), max(listed), [[], []]
         if kind == "integer":
             if low is None or high is None or low < _LOWEST or high > _HIGHEST:
-                self._add_loss("INTEGER_BEYOND_64", way)
+                self._add_loss("INTEGER_BEYOND_64", path)
             return Scalar("int64")
         steps = [Exact(one).normalize().as_tuple() for one in _numbers(merged.get_all("multipleOf"))]
         if low is not None and high is not None and len(steps) == 1 and steps[0].digits == (1,):
@@ -238,34 +247,34 @@ class _ColumnBuilder:
                 return Decimal(max(digits, 1), scale)
         if not listed and (named := _find_connect_decimal(merged)):
             return Decimal(*named)
-        self._add_loss("NUMBER_AS_DOUBLE", way)
+        self._add_loss("NUMBER_AS_DOUBLE", path)
         return Scalar("float64")
 
-    def _array(self, merged: MergedConstraints, way: str, depth: int) -> ColumnType | None:
+    def _array(self, merged: MergedConstraints, path: str, depth: int) -> ColumnType | None:
         if merged.tuples:
-            self._add_loss("TUPLE_AS_VARIANT", way, f"{len(merged.tuples)} places")
+            self._add_loss("TUPLE_AS_VARIANT", path, f"{len(merged.tuples)} places")
             return _VARIANT
         if not merged.items:
-            self._add_loss("ANY_AS_VARIANT", f"{way}.element")
+            self._add_loss("ANY_AS_VARIANT", f"{path}.element")
             return List(_VARIANT, nullable=True)
-        element = self.type(merged.items, f"{way}.element", depth + 1)
+        element = self.type(merged.items, f"{path}.element", depth + 1)
         return List(*element) if element else None
 
-    def _object(self, merged: MergedConstraints, way: str, depth: int) -> ColumnType | None:
+    def _object(self, merged: MergedConstraints, path: str, depth: int) -> ColumnType | None:
         if not merged.properties and not merged.closed:
-            return self._map(merged, way, depth)
+            return self._map(merged, path, depth)
         if merged.patterns or not merged.closed:
-            self._add_loss("CONTENT_OPEN", way)
+            self._add_loss("CONTENT_OPEN", path)
         inside: list[Column] = []
         for name, nodes in merged.properties.items():
-            member = self.type(nodes, f"{way}.{name}" if way else name, depth + 1)
+            member = self.type(nodes, f"{path}.{name}" if path else name, depth + 1)
             if member is not None:
                 doc = self.gather(nodes).doc
                 inside.append(Column(name, member[0], member[1] or name not in merged.required, doc))
         return Struct(tuple(inside))
 
-    def _map(self, merged: MergedConstraints, way: str, depth: int) -> ColumnType | None:
-        inner = f"{way}.value" if way else "value"
+    def _map(self, merged: MergedConstraints, path: str, depth: int) -> ColumnType | None:
+        inner = f"{path}.value" if path else "value"
         if len(merged.rest) + len(merged.patterns) == 1:
             value = self.type([*merged.rest, *merged.patterns], inner, depth + 1)
             return Map(Scalar("string"), *value) if value else None
