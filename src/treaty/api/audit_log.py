@@ -25,10 +25,9 @@ from treaty.api.request_scope import RequestCaller, caller
 from treaty.core.access.rights import Access
 from treaty.core.decide import alias_candidate, with_subject
 from treaty.core.limits import AUDIT_LINES
-from treaty.core.messages import associations as t
-from treaty.core.messages import groups as g
-from treaty.core.messages.metastore import runners as r
-from treaty.core.messages.metastore import sources as m
+from treaty.core.messages import associations
+from treaty.core.messages.groups import GetSubject
+from treaty.core.messages.metastore import runners, sources
 from treaty.core.messages.metastore.deleted_topics import LeaseTopics
 from treaty.core.messages.metastore.plans import PlanningJobTaken, PlanOutcome
 from treaty.core.messages.metastore.scripts import RunScript, SchemaAssertion
@@ -51,7 +50,7 @@ AGAIN_SECONDS = 1.0
 CLOSE_SECONDS = 5.0
 """Seconds that the end of the process waits for queued lines."""
 Members = dict[str, object]
-SOURCE_ANSWERS = (m.SourceStored, m.SourcesDropped, PlanOutcome, PlanningJobTaken)
+SOURCE_ANSWERS = (sources.SourceStored, sources.SourcesDropped, PlanOutcome, PlanningJobTaken)
 """Answers of commands that are about a source or the statement that creates it."""
 
 
@@ -178,7 +177,7 @@ class AuditLog:
             "request": who.request_id,
             "command": call.command_id,
             "kind": operation_name(request),
-            **_object(about),
+            **_describe_object(about),
             **alias,
         }
         before = await self._read_value_before(about)
@@ -214,7 +213,7 @@ class AuditLog:
         target = named.sibling(alias)
         if access is not None and not access.may("read", target, private=True):
             with contextlib.suppress(NotFound):
-                if (await self.registry.ask(g.GetSubject(target), own_knowledge)).answer.private:
+                if (await self.registry.ask(GetSubject(target), own_knowledge)).answer.private:
                     return request, {}
         return with_subject(request, target), {"alias": str(named)}
 
@@ -266,24 +265,27 @@ def _print_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
-def _object(request: Request[Any]) -> Members:
-    """Return the object of a command: a subject, a context, or a resource."""
+def _describe_object(request: Request[Any]) -> Members:
+    """Return what a command is about: a subject, a context, a resource, a source, a type, a lease, or the members of a script."""
     match request:
-        case Register(subject=subject, create_with=SubjectCreation(policy=Config() as chosen)):
-            return {"subject": str(subject), "policy": {"digest": request_digest(chosen), "level": _level(chosen)}}
-        case t.Associate(resource=resource, wishes=wishes):
-            return {"resource": resource.id, "subjects": [str(t.subject_for(resource, wish)) for wish in wishes]}
-        case t.Dissociate(resource_id=resource_id, cascade=cascade):
+        case Register(subject=subject, create_with=SubjectCreation(policy=Config() as config)):
+            return {"subject": str(subject), "policy": {"digest": request_digest(config), "level": _level(config)}}
+        case associations.Associate(resource=resource, wishes=wishes):
+            return {
+                "resource": resource.id,
+                "subjects": [str(associations.subject_for(resource, wish)) for wish in wishes],
+            }
+        case associations.Dissociate(resource_id=resource_id, cascade=cascade):
             return {"resource": resource_id, "cascade": cascade}
-        case t.ChangeAssociations(changes=changes):
+        case associations.ChangeAssociations(changes=changes):
             return {"resources": [change.resource.id for change in changes]}
         case RunScript(members=members):
             return {"members": [_describe_command(command) for member in members for command in member.commands]}
-        case m.CreateSource(definition=defined):
-            return {"source": defined.name}
-        case m.CreateType(name=name) | m.DropType(name=name):
+        case sources.CreateSource(definition=definition):
+            return {"source": definition.name}
+        case sources.CreateType(name=name) | sources.DropType(name=name):
             return {"type": name}
-        case r.AcquireRunner() | r.ReleaseRunner() | r.AssignQueries() | LeaseTopics():
+        case runners.AcquireRunner() | runners.ReleaseRunner() | runners.AssignQueries() | LeaseTopics():
             return _describe_lease(request)
     if issubclass(OPERATIONS[type(request)].answer, SOURCE_ANSWERS):
         return {"source": str(getattr(request, "name", "")), **_new_name(request)}
@@ -305,7 +307,7 @@ def _new_name(command: Any) -> Members:
 def _describe_lease(request: Any) -> Members:
     """Return whose lease a command is about, and what it changes under it."""
     match request:
-        case r.AssignQueries(runner=runner, take=take, release=release):
+        case runners.AssignQueries(runner=runner, take=take, release=release):
             parts = {"take": _name_parts(take), "release": _name_parts(release)}
             return {"runner": runner, "epoch": request.epoch, **parts}
         case LeaseTopics(cluster=cluster, begin=begin, gone=gone):
@@ -314,13 +316,13 @@ def _describe_lease(request: Any) -> Members:
             return {"runner": request.name, "epoch": request.epoch}
 
 
-def _name_parts(parts: Iterable[r.QueryPart]) -> list[Members]:
+def _name_parts(parts: Iterable[runners.QueryPart]) -> list[Members]:
     return [{"source": part.source, "generation": part.generation, "part": part.part} for part in parts]
 
 
 def _describe_command(command: Any) -> Members:
     """Return the name of a command of a script, and what it is about."""
-    if isinstance(command, m.CreateSource):
+    if isinstance(command, sources.CreateSource):
         return {"kind": "create-source", "name": command.definition.name}
     if isinstance(command, SchemaAssertion):
         return {"kind": "assert-schema", "subject": command.subject, "id": command.schema_id}
@@ -345,9 +347,9 @@ def _describe_answer(answer: object) -> object:
             return {"digest": request_digest(config), "level": _level(config)}
         case ModeStored(mode=mode):
             return {"mode": mode}
-        case t.Associations(associations=tied) | t.ResourceBound(bound=tied):
-            return [{"kind": tie.kind, "subject": tie.subject, "lifecycle": tie.lifecycle} for tie in tied]
-        case t.AssociationResults(results=results):
+        case associations.Associations(associations=bound) | associations.ResourceBound(bound=bound):
+            return [{"kind": one.kind, "subject": one.subject, "lifecycle": one.lifecycle} for one in bound]
+        case associations.AssociationResults(results=results):
             return [
                 _describe_answer(result.done) if result.refused is None else {"refused": result.refused.reason.rule}
                 for result in results

@@ -108,13 +108,13 @@ class SchemaNotFound(NotFound):
     """No schema has this id, guid or text."""
 
     @classmethod
-    def in_subject(cls, subject: str, format_: str = "", type_name: str = "") -> Self:
-        """Build the refusal for a text that is no version of a subject: its format and type, where they are known."""
-        kind = f"schema of type {type_name}" if type_name else "schema"
-        form = f" ({format_})" if format_ else ""
+    def not_registered(cls, subject: str, format_: str = "", type_name: str = "") -> Self:
+        """Build the refusal of a text that is no version of a subject; it says the format and the type of the text where they are known."""
+        schema = f"schema of type {type_name}" if type_name else "schema"
+        known_format = f" ({format_})" if format_ else ""
         return cls.of(
             "SCHEMA_NOT_FOUND",
-            f"this {kind}{form} is no version of {subject}: register it first",
+            f"this {schema}{known_format} is no version of {subject}: register it first",
             new=type_name,
             allowed="a schema that is a version of the subject",
             subject=subject,

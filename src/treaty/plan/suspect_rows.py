@@ -105,23 +105,28 @@ def _join(ids: Sequence[int]) -> str:
     return ", ".join(map(str, ids))
 
 
-def find_empty(value: Any, side: AvroSide) -> Path | None:
-    """The path in a default to a null of which Avro's reader for Java makes an empty list or map; None where it fails."""
-    solid = side.solid
+def find_empty(default: Any, side: AvroSide) -> Path | None:
+    """The path inside a default to a null of which Avro's reader for Java made an empty list or map; empty where the default is that null.
+
+    None where Java's reader could not read the default at all, so that rows of versions without the field became bad rows.
+    """
+    node = side.solid
     try:
-        if isinstance(solid, AvroUnion):
-            part = choose_branch(side, value)
-            java = find_java_choice(side, solid, value)
-            if java == part:
-                return find_empty(value, side.at(part))
-            return () if value is None and isinstance(java, AvroArray | AvroMap) else None
+        if isinstance(node, AvroUnion):
+            own_branch = choose_branch(side, default)
+            java_branch = find_java_choice(side, node, default)
+            if java_branch == own_branch:
+                return find_empty(default, side.at(own_branch))
+            return () if default is None and isinstance(java_branch, AvroArray | AvroMap) else None
     except UncarriedError:
         return None
-    if isinstance(solid, AvroRecord) and isinstance(value, dict):
-        unlike = [one for one in solid.fields if not is_made_alike(value.get(one.name, one.default), side.at(one.type))]
-        if len(unlike) == 1:
-            inner_path = find_empty(value.get(unlike[0].name, unlike[0].default), side.at(unlike[0].type))
-            return None if inner_path is None else (unlike[0].name, *inner_path)
+    if isinstance(node, AvroRecord) and isinstance(default, dict):
+        members = [(field.name, default.get(field.name, field.default), side.at(field.type)) for field in node.fields]
+        differing = [member for member in members if not is_made_alike(*member[1:])]
+        if len(differing) == 1:
+            name, member_default, member_side = differing[0]
+            inner_path = find_empty(member_default, member_side)
+            return None if inner_path is None else (name, *inner_path)
     return None
 
 
@@ -172,10 +177,10 @@ def print_condition(path: Path, test: str) -> str:
 
 
 def _print_test(base: str, steps: Sequence[str], test: str, depth: int) -> str:
-    for at, step in enumerate(steps):
+    for position, step in enumerate(steps):
         if step in {"[]", "{}"}:
             name = f"x{depth}"
             items = base if step == "[]" else f"map_values({base})"
-            return f"exists({items}, {name} -> {_print_test(name, steps[at + 1 :], test, depth + 1)})"
+            return f"exists({items}, {name} -> {_print_test(name, steps[position + 1 :], test, depth + 1)})"
         base = f"{base}.{quote_name(step)}" if base else quote_name(step)
     return test.replace("{}", base)

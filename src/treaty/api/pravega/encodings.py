@@ -14,7 +14,7 @@ async def get_encoding_id(x: PravegaExchange) -> PravegaAnswer:
     """The encoding id of a version, by its `id`, and a codec; they get one if they have none. 412 if the group does not have the codec."""
     body = await x.body(bodies.FindEncodingBody)
     if body.version_info is None:
-        message, allowed = "The body has no member 'versionInfo'", "the version that a writer uses"
+        message, allowed = "The member 'versionInfo' is missing or null", "the version that a writer uses"
         raise Invalid.of("MEMBER", message, path="/versionInfo", new="null", allowed=allowed)
     codec = body.codec_type or NO_CODEC
     assigned = await x.registry.ask(AssignEncoding(x.subject, body.version_info.id, codec))

@@ -80,7 +80,7 @@ def lookup(view: View, command: Command[Lookup], engine: SchemaEngine) -> Decisi
 
 def _make_not_found(view: View, subject: Subject, visible: Visible, format_: str = "", type_name: str = "") -> NotFound:
     if has_version(view, subject, visible):
-        return SchemaNotFound.in_subject(str(subject), format_, type_name)
+        return SchemaNotFound.not_registered(str(subject), format_, type_name)
     return no_subject(subject)
 
 

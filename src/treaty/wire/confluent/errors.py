@@ -269,7 +269,7 @@ def error_of(body: ErrorBody, request: Asked = None, *, retry_after: float = 1.0
     if body.treaty is None:
         reason = _complete_reason(reason, request)
         if kind is r.SchemaNotFound and isinstance(request, Lookup):
-            return r.SchemaNotFound.in_subject(reason.subject, request.draft.format, request.draft.type_name)
+            return r.SchemaNotFound.not_registered(reason.subject, request.draft.format, request.draft.type_name)
     if kind is None:  # a plain 409 is how Confluent's servers before 8.0 call an incompatible schema
         kind = NEAREST.get(status, r.Invalid)
     if kind is r.SchemaPinned and reason.rule != PINNED:  # both have one code

@@ -21,7 +21,7 @@ def draft_of(body: SchemaInfoBody | None) -> tuple[Draft, Pairs]:
     """
     if body is None or body.type is None or body.schema_data is None:
         member = "schemaInfo" if body is None else "type" if body.type is None else "schemaData"
-        message = f"The body has no member '{member}'"
+        message = f"The member '{member}' is missing or null"
         raise Invalid.of("MEMBER", message, path=f"/{member}", new="null", allowed=f"a member '{member}'")
     word, format_properties = schema_format_of(body.serialization_format)
     own = body.properties or {}

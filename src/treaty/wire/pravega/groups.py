@@ -72,14 +72,14 @@ def create_of(namespace: str, body: CreateGroupBody) -> CreateSubject:
     properties = body.group_properties or GroupPropertiesBody()
     subject = subject_of(namespace, body.group_name or "")
     if properties.allow_multiple_types is None:
-        message, allowed = "The body has no member 'allowMultipleTypes'", "true or false"
+        message, allowed = "The member 'allowMultipleTypes' is missing or null", "true or false"
         raise Invalid.of("MEMBER", message, path="/groupProperties/allowMultipleTypes", new="null", allowed=allowed)
     level = level_of(properties.compatibility, "/groupProperties/compatibility")
-    own = properties.properties or {}
-    refuse_kept_name(own)
-    format_ = dict(group_format_of(properties.serialization_format))
-    refuse_comparing(level, format_[FORMAT])
-    members = {**own, **format_}
+    given_properties = properties.properties or {}
+    refuse_kept_name(given_properties)
+    format_properties = dict(group_format_of(properties.serialization_format))
+    refuse_comparing(level, format_properties[FORMAT])
+    members = {**given_properties, **format_properties}
     settings = GroupSettings(
         origin=ORIGIN,
         types="many" if properties.allow_multiple_types else "one",
@@ -90,13 +90,13 @@ def create_of(namespace: str, body: CreateGroupBody) -> CreateSubject:
     return CreateSubject(subject, settings)
 
 
-def refuse_comparing(level: Level, word: str) -> None:
+def refuse_comparing(level: Level, format_name: str) -> None:
     """Raise `Invalid` for a policy that compares versions, in a group of a custom format that no plug-in can compare."""
-    if word == ANY_FORMAT or level.deny or level == Level() or find_formats().find(word) is not None:
+    if format_name == ANY_FORMAT or level.deny or level == Level() or find_formats().find(format_name) is not None:
         return
     raise Invalid.of(
         "COMPATIBILITY_OPAQUE",
-        f"No plug-in can compare schemas of the custom format {word[:100]}",
+        f"No plug-in can compare schemas of the custom format {format_name[:100]}",
         path="/compatibility/policy",
         new=in_words(level),
         allowed="AllowAny or DenyAll, or a plug-in for the format",

@@ -47,24 +47,24 @@ class NewNames:
 # ------------------------------------------------------------------------------------------------- schemes and names
 
 
-def refuse_bad_schemes(schemes: tuple[str, ...], engine: SchemaEngine, at: str) -> None:
-    """Raise `InvalidSetting` for a scheme that no package here has, `TooLarge` for too many; `at` is their path."""
+def refuse_bad_schemes(schemes: tuple[str, ...], engine: SchemaEngine, path: str) -> None:
+    """Raise `InvalidSetting` for a scheme that no package here has or that is there twice, `TooLarge` for too many; `path` is where the request has them."""
     if len(schemes) > limits.ID_SCHEMES:
         raise TooLarge.of(
             "ID_SCHEMES",
             f"The subject would have {len(schemes)} id schemes",
-            path=at,
+            path=path,
             new=str(len(schemes)),
             allowed=f"at most {limits.ID_SCHEMES} id schemes",
         )
     installed = (SEQUENCE, *sorted(engine.id_schemes))
-    for at_place, scheme in enumerate(schemes):
-        if scheme not in installed or scheme in schemes[:at_place]:
-            twice = "twice " if scheme in installed else ""
+    for position, scheme in enumerate(schemes):
+        if scheme not in installed or scheme in schemes[:position]:
+            repeated = " twice" if scheme in installed else ""
             raise InvalidSetting.of(
                 "ID_SCHEME",
-                f"A subject can't be created with the id scheme '{_shorten(scheme)}' {twice}".rstrip(),
-                path=at,
+                f"A subject can't be created with the id scheme '{_shorten(scheme)}'{repeated}",
+                path=path,
                 new=_shorten(scheme),
                 allowed=f"each once: {', '.join(installed)}",
             )
@@ -76,15 +76,15 @@ def refuse_bad_names(names: Pairs, engine: SchemaEngine, *, several: bool = Fals
     With `several` a scheme may give several: those of a version that was registered again with other names.
     """
     _refuse_many(names)
-    for at, (scheme, name) in enumerate(names):
-        repeated = (scheme, name) in names[:at] if several else scheme in dict(names[:at])
+    for position, (scheme, name) in enumerate(names):
+        repeated = (scheme, name) in names[:position] if several else scheme in dict(names[:position])
         computed = scheme == SEQUENCE or scheme in engine.id_schemes
         lengths = 0 < len(scheme) <= limits.SCHEME_LENGTH and 0 < len(name) <= limits.NAME_LENGTH
         if computed or not lengths or not (scheme + name).isprintable() or repeated:
             raise Invalid.of(
                 "NAME_COMPUTED" if computed else "NAME_INVALID",
                 f"A registration can't give the name '{_shorten(name)}' of the scheme '{_shorten(scheme)}'",
-                path=f"/names/{at}",
+                path=f"/names/{position}",
                 version=_shorten(name),
                 new=_shorten(name),
                 allowed="one name of each scheme that computes none: printable characters, at most "

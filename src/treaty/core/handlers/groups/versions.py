@@ -174,7 +174,7 @@ def find_same_version(view: View, command: Command[FindSameVersion], engine: Sch
     draft, config = _read(view, subject, command.request.draft, engine)
     match = find_version(view, subject, draft, config)
     if match is None:
-        raise SchemaNotFound.in_subject(str(subject), draft.draft.format, draft.type_name)
+        raise SchemaNotFound.not_registered(str(subject), draft.draft.format, draft.type_name)
     return Decision((), describe_version(view, match, data=True))
 
 

@@ -1,4 +1,4 @@
-"""What an Avro schema becomes in a table: the mapping that Spark's own `from_avro` has, with its losses named."""
+"""Which column type each Avro type becomes, as Spark's own `from_avro` has it, and what that loses: `derive_columns`, with the rule of each loss."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""A descriptor in base64 to a file and the files that came with it."""
+"""A schema that is sent as a descriptor in base64: whether a text is one, and which file of a set is the schema (`decode_descriptors`)."""
 
 import base64
 import binascii
@@ -44,18 +44,23 @@ def _is_bare(proto: FileDescriptorProto) -> bool:
 
 
 def _read_set(data: bytes) -> tuple[FileDescriptorProto, ...]:
+    """The files of a ``FileDescriptorSet``, first the last one that no other imports; empty where the bytes are no set of named files, or
+    of more than a schema may refer to.
+
+    Raises `InvalidSchemaError` where each file is imported by another.
+    """
     try:
         files = list(get_set_class().FromString(data).file)
     except DecodeError:
         return ()
-    if not files or len(files) > REFERENCES + 1 or not all(one.name for one in files):
+    if not files or len(files) > REFERENCES + 1 or not all(file.name for file in files):
         return ()
-    needed = {path for one in files for path in (*one.dependency, *one.option_dependency)}
-    roots = [one for one in files if one.name not in needed]
+    imported = {path for file in files for path in (*file.dependency, *file.option_dependency)}
+    roots = [file for file in files if file.name not in imported]
     if not roots:
         raise descriptor_error("files that all import each other", "one file that no other one needs")
     root = roots[-1]
-    return (root, *(one for one in files if one is not root))
+    return (root, *(file for file in files if file is not root))
 
 
 def read_custom(proto: FileDescriptorProto, schema: ProtoSchema) -> ProtoFile | None:

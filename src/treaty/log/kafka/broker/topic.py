@@ -73,29 +73,29 @@ class LogTopic:
 
         Raises `LogUnavailableError` where it can't be made or reached, `LogDamagedError` where it does not fit.
         """
-        shape = await self._describe()
-        if shape is None:
+        description = await self._describe()
+        if description is None:
             if not create:
                 raise LogDamagedError(
                     f"there is no topic {self.topic_url.topic!r} at {self._where}; `treaty serve` makes one, or name another"
                 )
             await self._create()
-            shape = await self._wait_until_created()
-        if shape.partitions != 1:
+            description = await self._wait_until_created()
+        if description.partitions != 1:
             raise LogDamagedError(
-                f"the topic {self.topic_url.topic!r} at {self._where} has {shape.partitions} partitions, wanted 1, which keeps "
+                f"the topic {self.topic_url.topic!r} at {self._where} has {description.partitions} partitions, wanted 1, which keeps "
                 "records in order: name another topic; one that is not there is made"
             )
-        if shape.replicas < self.topic_url.replication:
+        if description.replicas < self.topic_url.replication:
             raise LogDamagedError(
-                f"the topic {self.topic_url.topic!r} at {self._where} has {shape.replicas} copies, wanted "
+                f"the topic {self.topic_url.topic!r} at {self._where} has {description.replicas} copies, wanted "
                 f"{self.topic_url.replication} by its URL: add copies with kafka-reassign-partitions.sh, or say "
-                f"replication={shape.replicas}"
+                f"replication={description.replicas}"
             )
-        self._description, self._checked_at = shape, asyncio.get_running_loop().time()
+        self._description, self._checked_at = description, asyncio.get_running_loop().time()
         await self._check_settings()
         if not is_command:
-            self._report_replicas(shape.replicas)
+            self._report_replicas(description.replicas)
 
     def _report_replicas(self, replicas: int) -> None:
         if replicas == 1:
@@ -111,13 +111,13 @@ class LogTopic:
         """What the brokers say of the topic; None where there is none."""
         answers = self.admin.describe_topics(TopicCollection([self.topic_url.topic]), request_timeout=ASK_SECONDS)
         try:
-            description = await asyncio.wrap_future(answers[self.topic_url.topic])
+            answer = await asyncio.wrap_future(answers[self.topic_url.topic])
         except KafkaException as error:
             if error.args[0].name() in GONE:
                 return None
             raise self._make_unavailable_error(error) from error
-        copies = min((len(part.replicas) for part in description.partitions), default=0)
-        return TopicDescription(str(description.topic_id or ""), len(description.partitions), copies)
+        copies = min((len(partition.replicas) for partition in answer.partitions), default=0)
+        return TopicDescription(str(answer.topic_id or ""), len(answer.partitions), copies)
 
     def _make_unavailable_error(self, error: KafkaException) -> LogUnavailableError:
         self.admin.poll(0)  # the library tells from here only what it has heard
@@ -151,9 +151,9 @@ class LogTopic:
         clock = asyncio.get_running_loop().time
         limit = clock() + CREATE_SECONDS
         while clock() < limit:
-            shape = await self._describe()
-            if shape is not None and shape.partitions and shape.replicas:
-                return shape
+            description = await self._describe()
+            if description is not None and description.partitions and description.replicas:
+                return description
             await asyncio.sleep(PAUSE_SECONDS)
         raise LogUnavailableError(
             f"the topic {self.topic_url.topic!r} was made at {self._where}, but is not there after {CREATE_SECONDS:.0f} s"
@@ -183,28 +183,28 @@ class LogTopic:
         """The topic, which was there; a broker that has just started may not know it for a moment."""
         clock = asyncio.get_running_loop().time
         limit = clock() + MISSING_SECONDS
-        while (shape := await self._describe()) is None:
+        while (description := await self._describe()) is None:
             if clock() > limit:
                 raise LogDamagedError(
                     f"the topic {self.topic_url.topic!r} at {self._where} is gone: stop all nodes and restore a dump into a new one"
                 )
             await asyncio.sleep(PAUSE_SECONDS)
-        return shape
+        return description
 
     async def _check_settings(self) -> None:
-        shape = self._description
-        assert shape is not None
+        description = self._description
+        assert description is not None
         begun = asyncio.get_running_loop().time()
-        settings = await self._settings()
+        settings = await self._read_settings()
         writers = self.topic_url.writers
-        if next(find_wrong_settings(settings, writers, shape.replicas), None) is not None:
+        if next(find_wrong_settings(settings, writers, description.replicas), None) is not None:
             raise LogDamagedError(
-                describe_wrong_settings(self.topic_url.topic, self._where, settings, writers, shape.replicas)
+                describe_wrong_settings(self.topic_url.topic, self._where, settings, writers, description.replicas)
             )
         self.settings, self._settings_checked_at = settings, begun
 
-    async def _settings(self) -> Mapping[str, str]:
-        """The settings that are in force, the brokers' defaults included."""
+    async def _read_settings(self) -> Mapping[str, str]:
+        """Ask for the settings that are in force, the brokers' defaults included."""
         resource = ConfigResource(ConfigResource.Type.TOPIC, self.topic_url.topic)
         (answer,) = self.admin.describe_configs([resource], request_timeout=ASK_SECONDS).values()
         try:

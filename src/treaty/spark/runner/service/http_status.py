@@ -1,4 +1,4 @@
-"""`/status` and `/metrics` of a runner, over HTTP."""
+"""`/status`, `/metrics` and `/healthz` of a runner, over HTTP: which members and numbers they have, and how long a client is waited for."""
 
 import json
 import sys
@@ -24,8 +24,12 @@ CLIENT_SECONDS = 10
 EVERY_HOST = frozenset(("0.0.0.0", "::"))  # noqa: S104 (they are recognized, and not listened on)
 
 
-def status_json(status: RunnerStatus) -> dict[str, Any]:
-    """Return the members of `/status`."""
+def make_status_members(status: RunnerStatus) -> dict[str, Any]:
+    """Return the members of `/status`, to be printed as JSON.
+
+    `since` is in ms since 1970. `queries` has an entry for each *part* of a query that this runner has, such as the query itself and its
+    stream of bad rows, so a query may be there twice; `leaving` and `sweep_error` are of the last look at files that no source needs.
+    """
     return {
         "name": status.name,
         "epoch": status.epoch,
@@ -116,7 +120,7 @@ class StatusServer:
         registry = CollectorRegistry(auto_describe=False)
         registry.register(RunnerMetrics(on_status))
         answers: dict[str, Callable[[], tuple[str, bytes]]] = {
-            "/status": lambda: ("application/json", json.dumps(status_json(on_status())).encode()),
+            "/status": lambda: ("application/json", json.dumps(make_status_members(on_status())).encode()),
             "/metrics": lambda: ("text/plain; version=0.0.4; charset=utf-8", generate_latest(registry)),
             "/healthz": lambda: ("text/plain; charset=utf-8", b"ok\n"),
         }
