@@ -110,7 +110,7 @@ def find_empty(default: Any, side: AvroSide) -> Path | None:
 
     None where Java's reader could not read the default at all, so that rows of versions without the field became bad rows.
     """
-    node = side.solid
+    node = side.resolved
     try:
         if isinstance(node, AvroUnion):
             own_branch = choose_branch(side, default)
@@ -153,18 +153,18 @@ def _list_records(
     schema: AvroSchema, node: AvroType, path: Path, around: frozenset[str]
 ) -> Iterator[tuple[Path, AvroRecord]]:
     """Every record of a schema once on each way, with its path; a recursive one where it is met first."""
-    solid = schema.resolve(node)
-    match solid:
-        case AvroRecord() if solid.full not in around:
-            yield path, solid
-            for field in solid.fields:
-                yield from _list_records(schema, field.type, (*path, field.name), around | {solid.full})
+    resolved = schema.resolve(node)
+    match resolved:
+        case AvroRecord() if resolved.full not in around:
+            yield path, resolved
+            for field in resolved.fields:
+                yield from _list_records(schema, field.type, (*path, field.name), around | {resolved.full})
         case AvroArray():
-            yield from _list_records(schema, solid.items, (*path, "[]"), around)
+            yield from _list_records(schema, resolved.items, (*path, "[]"), around)
         case AvroMap():
-            yield from _list_records(schema, solid.values, (*path, "{}"), around)
+            yield from _list_records(schema, resolved.values, (*path, "{}"), around)
         case AvroUnion():
-            parts = [one for one in solid.branches if schema.resolve(one).kind != "null"]
+            parts = [one for one in resolved.branches if schema.resolve(one).kind != "null"]
             for place, part in enumerate(parts):
                 step = () if len(parts) == 1 else (f"member{place}",)
                 yield from _list_records(schema, part, (*path, *step), around)

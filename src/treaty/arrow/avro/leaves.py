@@ -89,27 +89,27 @@ class MemberWriter:
 
 def convert_default(node: AvroType, value: Any, schema: AvroSchema) -> Any:
     """A default as Arrow takes it."""
-    solid = schema.resolve(node)
-    if isinstance(solid, AvroUnion):
+    resolved = schema.resolve(node)
+    if isinstance(resolved, AvroUnion):
         part = choose_branch(AvroSide(schema, node), value)
-        if isinstance(part, AvroPrimitive) and has_one_column(solid, schema.names):
+        if isinstance(part, AvroPrimitive) and has_one_column(resolved, schema.names):
             part = AvroPrimitive(part.kind)
-        converted, names = convert_default(part, value, schema), members(solid, schema.names)
+        converted, names = convert_default(part, value, schema), members(resolved, schema.names)
         if names is None or is_null(part):
             return converted
-        place = [one for one in solid.branches if not is_null(one)].index(part)
+        place = [one for one in resolved.branches if not is_null(one)].index(part)
         return {name: converted if at == place else None for at, name in enumerate(names)}
-    match solid:
+    match resolved:
         case AvroRecord():
-            values = {one.name: value.get(one.name, one.default) for one in solid.fields}
-            return {one.name: convert_default(one.type, values[one.name], schema) for one in solid.fields}
+            values = {one.name: value.get(one.name, one.default) for one in resolved.fields}
+            return {one.name: convert_default(one.type, values[one.name], schema) for one in resolved.fields}
         case AvroArray():
-            return [convert_default(solid.items, one, schema) for one in value]
+            return [convert_default(resolved.items, one, schema) for one in value]
         case AvroMap():
-            return [(key, convert_default(solid.values, one, schema)) for key, one in value.items()]
+            return [(key, convert_default(resolved.values, one, schema)) for key, one in value.items()]
         case AvroEnum():
             return value
-    return _leaf(solid, value)
+    return _leaf(resolved, value)
 
 
 def _leaf(leaf: AvroPrimitive | AvroFixed, value: Any) -> Any:

@@ -70,55 +70,57 @@ def default_maker(field: Field, schema: AvroSchema) -> Callable[[], Any]:
 
 def default_of(node: AvroType, default: Any, schema: AvroSchema) -> Any:
     """Return a default as the codec returns values; for a union, as a value of the first matching branch."""
-    solid = schema.resolve(node)
-    match solid:
+    resolved = schema.resolve(node)
+    match resolved:
         case AvroUnion(branches):
             fitting = (branch for branch in branches if is_default_of(branch, default, schema))
             return default_of(next(fitting, branches[0]), default, schema)
         case AvroRecord():
-            values = {field.name: default.get(field.name, field.default) for field in solid.fields}
-            return {field.name: default_of(field.type, values[field.name], schema) for field in solid.fields}
+            values = {field.name: default.get(field.name, field.default) for field in resolved.fields}
+            return {field.name: default_of(field.type, values[field.name], schema) for field in resolved.fields}
         case AvroArray(items):
             return [default_of(items, item, schema) for item in default]
         case AvroMap(members):
             return {key: default_of(members, member, schema) for key, member in default.items()}
-    match solid.kind:
+    match resolved.kind:
         case "float":
             return round_to_float(float(default))
         case "double":
             return float(default)
         case "bytes" | "fixed":
             default = default.encode("latin-1")
-    make: Callable[..., Any] | None = READERS.get(find_logical_key(solid))
-    return default if make is None else make(default, dict(solid.props))
+    make: Callable[..., Any] | None = READERS.get(find_logical_key(resolved))
+    return default if make is None else make(default, dict(resolved.props))
 
 
 def is_default_of(node: AvroType, default: Any, schema: AvroSchema) -> bool:
     """Return whether a JSON default is a value of a type."""
-    solid = schema.resolve(node)
-    if isinstance(solid, AvroUnion):
-        return any(is_default_of(branch, default, schema) for branch in solid.branches)
-    right: bool = isinstance(default, _KINDS[solid.kind]) and (solid.kind == "boolean" or not isinstance(default, bool))
-    return right and _is_within(solid, default, schema)
+    resolved = schema.resolve(node)
+    if isinstance(resolved, AvroUnion):
+        return any(is_default_of(branch, default, schema) for branch in resolved.branches)
+    right: bool = isinstance(default, _KINDS[resolved.kind]) and (
+        resolved.kind == "boolean" or not isinstance(default, bool)
+    )
+    return right and _is_within(resolved, default, schema)
 
 
-def _is_within(solid: ResolvedType, default: Any, schema: AvroSchema) -> bool:
+def _is_within(resolved: ResolvedType, default: Any, schema: AvroSchema) -> bool:
     """Return whether the parts of a default of the right kind are valid, or its number is in range."""
-    match solid:
+    match resolved:
         case AvroRecord():
-            members = ((field, default.get(field.name, field.default)) for field in solid.fields)
+            members = ((field, default.get(field.name, field.default)) for field in resolved.fields)
             return all(value is not ABSENT and is_default_of(field.type, value, schema) for field, value in members)
         case AvroArray(items):
             return all(is_default_of(items, item, schema) for item in default)
         case AvroMap(values):
             return all(is_default_of(values, member, schema) for member in default.values())
         case AvroFixed():
-            return _is_latin(default) and len(default) == solid.size
+            return _is_latin(default) and len(default) == resolved.size
         case AvroEnum():
-            return default in solid.symbols
-    match solid.kind:
+            return default in resolved.symbols
+    match resolved.kind:
         case "int" | "long":
-            return bool(-(1 << _WIDTHS[solid.kind]) <= default < 1 << _WIDTHS[solid.kind])
+            return bool(-(1 << _WIDTHS[resolved.kind]) <= default < 1 << _WIDTHS[resolved.kind])
         case "float" | "double":
             return not isinstance(default, str) or default in {"NaN", "Infinity", "-Infinity"}
         case "bytes":

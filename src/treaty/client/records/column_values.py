@@ -97,15 +97,15 @@ def _avro_value(schema: AvroSchema, node: AvroType, value: Any) -> Any:
 def _avro_branch(schema: AvroSchema, branches: tuple[AvroType, ...], value: Any) -> Any:
     if value is None:
         return None
-    solid = [one for one in branches if schema.resolve(one).kind != "null"]
-    if len(solid) == 1:
-        return _avro_value(schema, solid[0], value)
-    names = [f"member{at}" for at in range(len(solid))]
+    non_null = [one for one in branches if schema.resolve(one).kind != "null"]
+    if len(non_null) == 1:
+        return _avro_value(schema, non_null[0], value)
+    names = [f"member{at}" for at in range(len(non_null))]
     if isinstance(value, Mapping) and value and set(value) <= set(names):  # a choice is a struct of its branches
         chosen = [name for name, one in value.items() if one is not None]
         if len(chosen) != 1:
             raise BadValueError(f"a choice has one member that is not NULL, and this one has {len(chosen)}")
-        node = solid[names.index(chosen[0])]
+        node = non_null[names.index(chosen[0])]
         return {branch_name(schema.resolve(node)): _avro_value(schema, node, value[chosen[0]])}
     return _avro_leaf("", value)
 

@@ -28,7 +28,7 @@ from treaty.formats.avro.model import (
     simple_of,
 )
 
-Solid = AvroPrimitive | AvroArray | AvroMap | AvroUnion | AvroRecord | AvroEnum | AvroFixed
+ResolvedType = AvroPrimitive | AvroArray | AvroMap | AvroUnion | AvroRecord | AvroEnum | AvroFixed
 """A type that is not a reference."""
 TypePair = tuple[AvroType, AvroType]
 """A type of a writer and one of a reader."""
@@ -65,7 +65,7 @@ class AvroSide:
     node: AvroType
 
     @property
-    def solid(self) -> Solid:
+    def resolved(self) -> ResolvedType:
         """The type with references followed."""
         return self.schema.resolve(self.node)
 
@@ -138,7 +138,7 @@ def find_named_reader(writer: NamedType, reader: AvroType | None) -> NamedType |
     return reader if is_named_alike(writer, reader) else None
 
 
-def may_read(old: Solid, new: Solid) -> bool:
+def may_read(old: ResolvedType, new: ResolvedType) -> bool:
     """Whether some value may be read, by two types alone that are no unions: what is inside them is not asked."""
     if isinstance(old, AvroRecord | AvroEnum | AvroFixed):
         return find_named_reader(old, new) is not None
@@ -164,11 +164,11 @@ class AvroResolution:
 
     def find_places(self, node: AvroType, union: AvroUnion) -> list[int | None]:
         """The places in a reader's union for each branch of a writer's union, or for the one type that is none."""
-        solid = self.writer.resolve(node)
-        if not isinstance(solid, AvroUnion):
+        resolved = self.writer.resolve(node)
+        if not isinstance(resolved, AvroUnion):
             return [self.find_branch(node, union)]
-        alike = self._is_alike(solid, union)
-        return [self.find_branch(one, union, at if alike else None) for at, one in enumerate(solid.branches)]
+        alike = self._is_alike(resolved, union)
+        return [self.find_branch(one, union, at if alike else None) for at, one in enumerate(resolved.branches)]
 
     def can_read(self, part: AvroType, target: AvroType) -> bool:
         """Whether some value of a writer's type may be read as a reader's: records are looked into, lists and maps are not."""
@@ -241,7 +241,7 @@ class AvroResolution:
         return True
 
 
-def _list_inner(old: Solid, new: Solid) -> list[TypePair] | None:
+def _list_inner(old: ResolvedType, new: ResolvedType) -> list[TypePair] | None:
     """The types inside of two that have to be alike, so that these are; None where they are not, whatever is inside."""
     match old, new:
         case (AvroUnion(), AvroUnion()):
@@ -284,9 +284,9 @@ class UnionBranches:
 
     def append(self, branch: AvroSide) -> None:
         """Enter a branch behind the others."""
-        place, solid = len(self._sides), branch.solid
+        place, resolved = len(self._sides), branch.resolved
         self._sides.append(branch)
-        self._keys.append(self._keys_of(solid))
+        self._keys.append(self._keys_of(resolved))
         for key in self._keys[place]:
             self._places[key].append(place)
 
@@ -295,19 +295,19 @@ class UnionBranches:
         for key in self._keys[place]:
             self._places[key].remove(place)
         self._sides[place] = branch
-        self._keys[place] = self._keys_of(branch.solid)
+        self._keys[place] = self._keys_of(branch.resolved)
         for key in self._keys[place]:
             insort(self._places[key], place)
 
-    def _keys_of(self, solid: Solid) -> frozenset[BranchKey]:
-        if not isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
-            return frozenset({("kind", solid.kind, "")})
-        keys: set[BranchKey] = {("name", solid.kind, find_origin(solid.full))}
-        keys |= {("alias", solid.kind, name) for name in solid.aliases}
-        keys.add(("last part", solid.kind, simple_of(solid.full)))
-        if isinstance(solid, AvroRecord):
-            keys |= {("last part of an alias", solid.kind, simple_of(name)) for name in solid.aliases}
-        return frozenset(keys | self._find_need(solid)) if isinstance(solid, AvroRecord) else frozenset(keys)
+    def _keys_of(self, resolved: ResolvedType) -> frozenset[BranchKey]:
+        if not isinstance(resolved, AvroRecord | AvroEnum | AvroFixed):
+            return frozenset({("kind", resolved.kind, "")})
+        keys: set[BranchKey] = {("name", resolved.kind, find_origin(resolved.full))}
+        keys |= {("alias", resolved.kind, name) for name in resolved.aliases}
+        keys.add(("last part", resolved.kind, simple_of(resolved.full)))
+        if isinstance(resolved, AvroRecord):
+            keys |= {("last part of an alias", resolved.kind, simple_of(name)) for name in resolved.aliases}
+        return frozenset(keys | self._find_need(resolved)) if isinstance(resolved, AvroRecord) else frozenset(keys)
 
     def _find_need(self, record: AvroRecord) -> set[BranchKey]:
         """The names of one field that a record needs, the one that fewest others are entered under."""
@@ -327,33 +327,33 @@ class UnionBranches:
 
     def search(self, writer: AvroSide, place: int | None) -> Generator[TypePair, bool, int | None]:
         """The steps of `find`."""
-        solid = writer.solid
-        if not isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
-            same = self._find_first("kind", solid.kind, "")
+        resolved = writer.resolved
+        if not isinstance(resolved, AvroRecord | AvroEnum | AvroFixed):
+            same = self._find_first("kind", resolved.kind, "")
             if same is not None:
                 return same
-            promoted = [self._find_first("kind", kind, "") for kind in PROMOTIONS.get(solid.kind, ())]
+            promoted = [self._find_first("kind", kind, "") for kind in PROMOTIONS.get(resolved.kind, ())]
             return min((place for place in promoted if place is not None), default=None)
         unreadable = None
-        for places in self._rank(solid, place):
+        for places in self._rank(resolved, place):
             for at in islice(places, RECORDS_TRIED):
                 if (yield writer.node, self._sides[at].node):
                     return at
             unreadable = places[0] if unreadable is None and places else unreadable
-        if isinstance(solid, AvroRecord):
-            for at in self._candidates(solid)[:RECORDS_TRIED]:
+        if isinstance(resolved, AvroRecord):
+            for at in self._candidates(resolved)[:RECORDS_TRIED]:
                 if (yield writer.node, self._sides[at].node):
                     return at
         return unreadable
 
-    def _rank(self, solid: NamedType, place: int | None) -> Iterable[Sequence[int]]:
+    def _rank(self, resolved: NamedType, place: int | None) -> Iterable[Sequence[int]]:
         """The places of branches that a named type may be by its name, the strongest reason first."""
-        full, last = find_origin(solid.full), simple_of(find_origin(solid.full))
-        yield self._places.get(("name", solid.kind, full), ())
-        yield self._places.get(("alias", solid.kind, full), ())
+        full, last = find_origin(resolved.full), simple_of(find_origin(resolved.full))
+        yield self._places.get(("name", resolved.kind, full), ())
+        yield self._places.get(("alias", resolved.kind, full), ())
         for reason in ("last part", "last part of an alias"):
-            places = self._places.get((reason, solid.kind, last), ())
-            if isinstance(solid, AvroRecord):
+            places = self._places.get((reason, resolved.kind, last), ())
+            if isinstance(resolved, AvroRecord):
                 places = places[::-1]
             yield (place, *(at for at in places if at != place)) if place is not None and place in places else places
 

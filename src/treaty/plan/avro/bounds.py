@@ -48,8 +48,8 @@ def is_deeper(node: AvroType) -> bool:
         case AvroMap():
             return is_deeper(node.values)
         case AvroUnion():
-            solid = [one for one in node.branches if not is_null(one)]
-            return bool(solid) and all(map(is_deeper, solid))
+            non_null = [one for one in node.branches if not is_null(one)]
+            return bool(non_null) and all(map(is_deeper, non_null))
     return False
 
 

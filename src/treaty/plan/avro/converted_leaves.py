@@ -98,19 +98,19 @@ def _list_types(record: AvroRecord) -> dict[str, AvroType]:
 
 
 def _find_record(reader: AvroSchema, node: AvroType, path: Path) -> AvroRecord:
-    solid = reader.resolve(node)
-    match solid:
+    resolved = reader.resolve(node)
+    match resolved:
         case AvroUnion():
-            parts = _list_parts(solid)
+            parts = _list_parts(resolved)
             if len(parts) == 1:
                 return _find_record(reader, parts[0], path)
             return _find_record(reader, parts[int(path[0].removeprefix("member"))], path[1:])
         case AvroArray():
-            return _find_record(reader, solid.items, path[1:])
+            return _find_record(reader, resolved.items, path[1:])
         case AvroMap():
-            return _find_record(reader, solid.values, path[1:])
-    assert isinstance(solid, AvroRecord)
-    return _find_record(reader, _list_types(solid)[path[0]], path[1:]) if path else solid
+            return _find_record(reader, resolved.values, path[1:])
+    assert isinstance(resolved, AvroRecord)
+    return _find_record(reader, _list_types(resolved)[path[0]], path[1:]) if path else resolved
 
 
 def _list_parts(node: AvroType) -> tuple[AvroType, ...]:
@@ -135,8 +135,8 @@ def _compare(reader: AvroSchema, old: AvroType, new: AvroType, path: Path) -> It
 
 
 def _find_logical(reader: AvroSchema, node: AvroType) -> AvroLogicalType | None:
-    solid = reader.resolve(node) if isinstance(node, AvroReference) else node
-    return find_logical(solid) if isinstance(solid, AvroPrimitive | AvroFixed) else None
+    resolved = reader.resolve(node) if isinstance(node, AvroReference) else node
+    return find_logical(resolved) if isinstance(resolved, AvroPrimitive | AvroFixed) else None
 
 
 def explain_overflow(plan: AvroFormatPlan) -> str:

@@ -130,7 +130,7 @@ MOST_MILLIS = (2**63 - 1) // 1000
 
 def _has_room(value: Any, side: AvroSide) -> bool:
     """Whether a default, which fits its type, and all that is inside it are values of their columns."""
-    match side.solid:
+    match side.resolved:
         case AvroUnion():
             return _has_room(value, side.at(choose_branch(side, value)))
         case AvroRecord() as record:
@@ -157,15 +157,15 @@ def _is_value(value: Any, leaf: AvroPrimitive | AvroFixed) -> bool:
 
 def choose_branch(side: AvroSide, value: Json) -> AvroType:
     """The type that a default is a value of: of a union the first branch that it fits, as Java's library has it."""
-    solid = side.solid
+    resolved = side.resolved
     branch = next((one for one in _branches(side) if _allows(side, one, value)), None)
     if branch is None:
         raise UncarriedError
-    return branch if isinstance(solid, AvroUnion) else side.node
+    return branch if isinstance(resolved, AvroUnion) else side.node
 
 
 def _branches(side: AvroSide) -> tuple[AvroType, ...]:
-    return side.solid.branches if isinstance(side.solid, AvroUnion) else (side.node,)
+    return side.resolved.branches if isinstance(side.resolved, AvroUnion) else (side.node,)
 
 
 def _allows(side: AvroSide, node: AvroType, value: Json) -> bool:
@@ -181,7 +181,7 @@ def _pair_branch(source: AvroSide, target: AvroSide) -> int:
 
 def _value(value: Any, source: AvroSide, target: AvroSide) -> Any:
     """A value of a type that is no union as a value of the other."""
-    old, new = source.solid, target.solid
+    old, new = source.resolved, target.resolved
     if isinstance(old, AvroRecord) and isinstance(new, AvroRecord):
         pairs = pair_fields(old, new)
         members = ((field, value.get(field.name, field.default)) for field in old.fields if field.name in pairs)
@@ -205,13 +205,13 @@ def _translate_member(value: Any, source: AvroSide, target: AvroSide) -> Any:
     fits.
     """
     source = source.at(choose_branch(source, value))
-    union = target.solid
+    union = target.resolved
     if not isinstance(union, AvroUnion):
         return _value(value, source, target)
     part = target.at(union.branches[_pair_branch(source, target)])
     translated = _value(value, source, part)
-    first = target.at(choose_branch(target, translated)).solid
-    if first != part.solid and not has_one_column(union, target.schema.names):
+    first = target.at(choose_branch(target, translated)).resolved
+    if first != part.resolved and not has_one_column(union, target.schema.names):
         raise UncarriedError
     return translated
 

@@ -125,20 +125,20 @@ class _Fitter:
         owners: dict[str, int] = {}
         targets: list[tuple[AvroType, AvroType | None, str]] = []
         for place, (part, target) in enumerate(zip(old.branches, self._targets(old, new), strict=True)):
-            solid, full = self.writer.resolve(part), ""
-            if target is not None and isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
-                named = find_named_reader(solid, self.reader.resolve(target))
+            resolved, full = self.writer.resolve(part), ""
+            if target is not None and isinstance(resolved, AvroRecord | AvroEnum | AvroFixed):
+                named = find_named_reader(resolved, self.reader.resolve(target))
                 full = named.full if named else ""
-                if full not in owners or solid.full == self.origins.get(full, full):
+                if full not in owners or resolved.full == self.origins.get(full, full):
                     owners[full] = place
             targets.append((part, target, full))
         parts = []
         for place, (part, target, full) in enumerate(targets):
-            aliased, solid = not full or owners[full] == place, self.writer.resolve(part)
+            aliased, resolved = not full or owners[full] == place, self.writer.resolve(part)
             # A record is found by its fields, these in a reader's union by the whole name alone.
-            is_unread = not aliased and isinstance(new, AvroUnion) and isinstance(solid, AvroEnum | AvroFixed)
+            is_unread = not aliased and isinstance(new, AvroUnion) and isinstance(resolved, AvroEnum | AvroFixed)
             if is_unread:
-                self._add_unread(path, solid, self.writer.resolve(old.branches[owners[full]]))
+                self._add_unread(path, resolved, self.writer.resolve(old.branches[owners[full]]))
             parts.append(self.pair(part, None if is_unread else target, path, aliased=aliased))
         return AvroUnion(tuple(parts))
 
@@ -264,13 +264,13 @@ class _Fitter:
 
     def _shared_leaves(self, olds: Sequence[AvroType], reader: AvroType, path: str, hows: set[str]) -> AvroType:
         """The reader's type for all types of a writer's union that are read as it: one conversion has to serve them."""
-        solid, by_hows = self.reader.resolve(reader), dict[frozenset[str], AvroType]()
+        resolved, by_hows = self.reader.resolve(reader), dict[frozenset[str], AvroType]()
         for old in olds:
             own_hows: set[str] = set()
             converted = self._leaves(old, reader, path, own_hows)
             leaf = self.writer.resolve(old)
-            fixed = isinstance(leaf, AvroFixed) and find_named_reader(leaf, solid) is not None
-            if own_hows or fixed or {leaf.kind, solid.kind} <= {"int", "long"}:
+            fixed = isinstance(leaf, AvroFixed) and find_named_reader(leaf, resolved) is not None
+            if own_hows or fixed or {leaf.kind, resolved.kind} <= {"int", "long"}:
                 by_hows[frozenset(own_hows)] = converted
         if len(by_hows) > 1:
             units = ", ".join(sorted(set().union(*by_hows)))

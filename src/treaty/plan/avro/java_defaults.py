@@ -36,7 +36,7 @@ def is_made_alike(value: Any, side: AvroSide) -> bool:
 
 
 def _is_made(value: Any, side: AvroSide) -> bool:
-    match side.solid:
+    match side.resolved:
         case AvroUnion() as union:
             part = choose_branch(side, value)
             return find_java_choice(side, union, value) == part and _is_made(value, side.at(part))
@@ -62,22 +62,27 @@ def find_java_choice(side: AvroSide, union: AvroUnion, value: Any) -> AvroType |
 
 def encode_default(value: Any, side: AvroSide) -> bytes:
     """The bytes of a value that a default means, in Avro's binary encoding (Avro 1.12, Binary Encoding)."""
-    solid = side.solid
-    match solid:
+    resolved = side.resolved
+    match resolved:
         case AvroUnion():
             part = choose_branch(side, value)
-            return _encode_number(solid.branches.index(part)) + encode_default(value, side.at(part))
+            return _encode_number(resolved.branches.index(part)) + encode_default(value, side.at(part))
         case AvroRecord():
-            return b"".join(encode_default(value.get(one.name, one.default), side.at(one.type)) for one in solid.fields)
+            return b"".join(
+                encode_default(value.get(one.name, one.default), side.at(one.type)) for one in resolved.fields
+            )
         case AvroArray():
-            return _encode_block([encode_default(one, side.at(solid.items)) for one in value])
+            return _encode_block([encode_default(one, side.at(resolved.items)) for one in value])
         case AvroMap():
             return _encode_block(
-                [_encode_bytes(key.encode()) + encode_default(one, side.at(solid.values)) for key, one in value.items()]
+                [
+                    _encode_bytes(key.encode()) + encode_default(one, side.at(resolved.values))
+                    for key, one in value.items()
+                ]
             )
         case AvroEnum():
-            return _encode_number(solid.symbols.index(value))
-    return _encode_leaf(value, solid.kind)
+            return _encode_number(resolved.symbols.index(value))
+    return _encode_leaf(value, resolved.kind)
 
 
 def _encode_leaf(value: Any, kind: str) -> bytes:

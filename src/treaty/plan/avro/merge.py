@@ -168,8 +168,8 @@ class _Merger:
                 branches.append(self.adopt_type(part, path))
             else:
                 branches[place] = self.merge_types(branches[place], part, path)
-        solid, grown = (sum(not is_null(one) for one in some) for some in (olds, branches))
-        if solid == 1 and grown > 1:
+        non_null_count, grown = (sum(not is_null(one) for one in some) for some in (olds, branches))
+        if non_null_count == 1 and grown > 1:
             raise _conflict(path, "one type", "a choice of several, which is another column")
         return branches[0] if len(branches) == 1 else AvroUnion(tuple(branches))
 
@@ -180,7 +180,7 @@ class _Merger:
         place = find_branch(AvroSide(self.newer, part), sides)
         if place is not None and place >= olds and isinstance(part, AvroReference):
             return None
-        numbers = (at for at, side in enumerate(sides[:olds]) if side.solid.kind in NUMBERS)
+        numbers = (at for at, side in enumerate(sides[:olds]) if side.resolved.kind in NUMBERS)
         is_number = self.newer.resolve(part).kind in NUMBERS
         return next(numbers, None) if place is None and is_number else place
 
@@ -326,8 +326,8 @@ class _Merger:
         return AvroReference(named.full)
 
 
-def _branches(solid: AvroType, node: AvroType) -> tuple[AvroType, ...]:
-    return solid.branches if isinstance(solid, AvroUnion) else (node,)
+def _branches(resolved: AvroType, node: AvroType) -> tuple[AvroType, ...]:
+    return resolved.branches if isinstance(resolved, AvroUnion) else (node,)
 
 
 def _names(aliases: tuple[str, ...], more: tuple[str, ...], own: str) -> tuple[str, ...]:

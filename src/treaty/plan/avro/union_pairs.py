@@ -20,7 +20,7 @@ from treaty.formats.avro.model import (
     is_null,
     simple_of,
 )
-from treaty.formats.avro.resolution import AvroResolution, AvroSide, BranchKey, Solid, pair_fields
+from treaty.formats.avro.resolution import AvroResolution, AvroSide, BranchKey, ResolvedType, pair_fields
 
 NUMBERS = ("int", "long", "float", "double")
 FAMILIES = (frozenset({"int", "long"}), frozenset({"float", "double"}), frozenset({"string", "bytes"}))
@@ -38,54 +38,54 @@ def pair_branches(olds: Sequence[AvroSide], news: Sequence[AvroSide]) -> list[in
     """
     table = defaultdict[BranchKey, list[int]](list)
     for place, old in enumerate(olds):
-        for key in _list_keys(old.solid):
+        for key in _list_keys(old.resolved):
             table[key].append(place)
     places: list[int | None] = [None] * len(news)
     used_places = set[int]()
     for rule in (_find_same, _find_known, _find_renamed, _find_last_part, _find_family):
         for at, new in enumerate(news):
             if places[at] is None:
-                free = (place for key in rule(new.solid) for place in table.get(key, ()) if place not in used_places)
+                free = (place for key in rule(new.resolved) for place in table.get(key, ()) if place not in used_places)
                 places[at] = chosen = next(free, None)
                 used_places |= set() if chosen is None else {chosen}
-    solid = [place for place, old in enumerate(olds) if not is_null(old.node)]
-    if len(solid) == 1:
+    non_null = [place for place, old in enumerate(olds) if not is_null(old.node)]
+    if len(non_null) == 1:
         for at, new in enumerate(news):
-            if places[at] is None and _is_family(new.solid.kind, olds[solid[0]].solid.kind):
-                places[at] = solid[0]
+            if places[at] is None and _is_family(new.resolved.kind, olds[non_null[0]].resolved.kind):
+                places[at] = non_null[0]
     return places
 
 
-def _list_keys(solid: Solid) -> set[BranchKey]:
+def _list_keys(resolved: ResolvedType) -> set[BranchKey]:
     """What a branch may be found by."""
-    if not isinstance(solid, Named):
-        return {("kind", solid.kind, "")}
-    keys: set[BranchKey] = {("name", solid.kind, solid.full)}
-    keys |= {("alias", solid.kind, name) for name in solid.aliases}
-    return keys | {("last part", solid.kind, simple_of(name)) for name in (solid.full, *solid.aliases)}
+    if not isinstance(resolved, Named):
+        return {("kind", resolved.kind, "")}
+    keys: set[BranchKey] = {("name", resolved.kind, resolved.full)}
+    keys |= {("alias", resolved.kind, name) for name in resolved.aliases}
+    return keys | {("last part", resolved.kind, simple_of(name)) for name in (resolved.full, *resolved.aliases)}
 
 
-def _find_same(new: Solid) -> Iterator[BranchKey]:
+def _find_same(new: ResolvedType) -> Iterator[BranchKey]:
     yield ("name", new.kind, new.full) if isinstance(new, Named) else ("kind", new.kind, "")
 
 
-def _find_known(new: Solid) -> Iterator[BranchKey]:
+def _find_known(new: ResolvedType) -> Iterator[BranchKey]:
     if isinstance(new, Named):
         yield "alias", new.kind, new.full
 
 
-def _find_renamed(new: Solid) -> Iterator[BranchKey]:
+def _find_renamed(new: ResolvedType) -> Iterator[BranchKey]:
     for name in new.aliases if isinstance(new, Named) else ():
         yield "name", new.kind, name
         yield "alias", new.kind, name
 
 
-def _find_last_part(new: Solid) -> Iterator[BranchKey]:
+def _find_last_part(new: ResolvedType) -> Iterator[BranchKey]:
     if isinstance(new, Named):
         yield "last part", new.kind, simple_of(new.full)
 
 
-def _find_family(new: Solid) -> Iterator[BranchKey]:
+def _find_family(new: ResolvedType) -> Iterator[BranchKey]:
     """The kinds that a number or a text shares a column with, the nearest ones first."""
     kinds = [*(kind for some in FAMILIES if new.kind in some for kind in sorted(some))]
     kinds += NUMBERS if new.kind in NUMBERS else ()
@@ -196,16 +196,16 @@ class _Reading:
         """The branches of a writer, or its one type, in a union of the reader."""
         old = self.writer.resolve(left)
         parts = old.branches if isinstance(old, AvroUnion) else (left,)
-        solid = [place for place, one in enumerate(new.branches) if not is_null(one)]
+        non_null = [place for place, one in enumerate(new.branches) if not is_null(one)]
         both = zip(parts, self.resolution.find_places(left, new), strict=True)
         places = [None if is_null(one) else place for one, place in both]
-        members = tuple(None if place is None else solid.index(place) for place in places)
+        members = tuple(None if place is None else non_null.index(place) for place in places)
         names = tuple(_name(self.writer.resolve(one)) for one in parts)
-        if len(solid) > 1 or len([*_drop_nulls(parts)]) > 1:
+        if len(non_null) > 1 or len([*_drop_nulls(parts)]) > 1:
             self.found[key] = ReadUnion(path, names, members)
         for part, place, member in zip(parts, places, members, strict=True):
             if place is not None:
-                step = () if len(solid) == 1 else (f"member{member}",)
+                step = () if len(resolved) == 1 else (f"member{member}",)
                 self.pair(part, new.branches[place], (*key, *step), (*path, *step))
 
 
@@ -213,5 +213,5 @@ def _drop_nulls(parts: Iterable[AvroType]) -> Iterator[AvroType]:
     return (one for one in parts if not is_null(one))
 
 
-def _name(solid: Solid) -> str:
-    return solid.full if isinstance(solid, Named) else solid.kind
+def _name(resolved: ResolvedType) -> str:
+    return resolved.full if isinstance(resolved, Named) else resolved.kind

@@ -67,8 +67,8 @@ class _LeafLists:
 
     def list_values(self, node: AvroType, bare: AvroType, part: Column, path: Column | str) -> Column:
         """The leaves of one value, as `LIST`."""
-        solid, plain = self.reader.resolve(node), self.bare.resolve(bare)
-        match solid, plain:
+        resolved, plain = self.reader.resolve(node), self.bare.resolve(bare)
+        match resolved, plain:
             case AvroRecord() as record, AvroRecord() as other:
                 return _join(
                     [
@@ -97,8 +97,8 @@ class _LeafLists:
                 )
             case AvroUnion() as union, AvroUnion() as other:
                 return self._list_choice(union, other, part, path)
-            case _ if isinstance(solid, Leaf) and find_limit(solid) is not None:
-                return F.array(_make_entry(self.place(solid), part, path))
+            case _ if isinstance(resolved, Leaf) and find_limit(resolved) is not None:
+                return F.array(_make_entry(self.place(resolved), part, path))
         return F.array().cast(LIST)
 
     def _list_choice(self, union: AvroUnion, bare: AvroUnion, part: Column, path: Column | str) -> Column:

@@ -148,15 +148,15 @@ def _move_default(field: Field, reader: AvroSchema, chosen: Chosen) -> Field:
 
 def _move_value(value: Any, side: AvroSide, chosen: Chosen) -> Any:
     side = side.at(choose_branch(side, value))
-    solid = side.solid
-    if isinstance(solid, AvroArray):
-        return [_move_value(one, side.at(solid.items), chosen) for one in value]
-    if isinstance(solid, AvroMap):
-        return {key: _move_value(one, side.at(solid.values), chosen) for key, one in value.items()}
-    if not isinstance(solid, AvroRecord):
+    resolved = side.resolved
+    if isinstance(resolved, AvroArray):
+        return [_move_value(one, side.at(resolved.items), chosen) for one in value]
+    if isinstance(resolved, AvroMap):
+        return {key: _move_value(one, side.at(resolved.values), chosen) for key, one in value.items()}
+    if not isinstance(resolved, AvroRecord):
         return value
-    chosen_names = chosen.get(solid.full, frozenset())
-    fields = [one for one in solid.fields if one.name in value]
+    chosen_names = chosen.get(resolved.full, frozenset())
+    fields = [one for one in resolved.fields if one.name in value]
     moved = {one.name: _move_value(value[one.name], side.at(one.type), chosen) for one in fields}
     return {name: {INSIDE: one} if name in chosen_names else one for name, one in moved.items()}
 

@@ -158,12 +158,12 @@ def _list_inside(schema: AvroSchema, waiting: list[AvroType]) -> set[str]:
         node = waiting.pop()
         if isinstance(node, AvroArray | AvroMap):
             continue  # their items are among the types
-        solid = schema.resolve(node)
-        if isinstance(solid, AvroUnion):
-            waiting += solid.branches
-        elif isinstance(solid, AvroRecord) and solid.full not in names:
-            names.add(solid.full)
-            waiting += [part.type for part in solid.fields]
+        resolved = schema.resolve(node)
+        if isinstance(resolved, AvroUnion):
+            waiting += resolved.branches
+        elif isinstance(resolved, AvroRecord) and resolved.full not in names:
+            names.add(resolved.full)
+            waiting += [part.type for part in resolved.fields]
     return names
 
 

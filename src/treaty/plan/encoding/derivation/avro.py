@@ -94,8 +94,8 @@ class _AvroSchemaBuilder:
             return field
         parts = field.type.branches if isinstance(field.type, AvroUnion) else (field.type,)
         free = any(map(is_null, parts))
-        solid = [one for one in parts if not is_null(one)]
-        kind = self._type(column.type, f"{full}_{field.name}", solid[0] if len(solid) == 1 else None, path)
+        non_null = [one for one in parts if not is_null(one)]
+        kind = self._type(column.type, f"{full}_{field.name}", non_null[0] if len(non_null) == 1 else None, path)
         if not free:
             return replace(field, type=kind)
         return replace(field, type=AvroUnion((NULL, kind)), default=None if field.default is None else ABSENT)
@@ -125,9 +125,9 @@ class _AvroSchemaBuilder:
 
     def _part(self, have: ColumnType, full: str, old: AvroType | None, path: str, *, nullable: bool) -> AvroType:
         branches = old.branches if isinstance(old, AvroUnion) else (old,) if old is not None else ()
-        solid = [one for one in branches if not is_null(one)]
-        kind = self._type(have, full, solid[0] if len(solid) == 1 else None, path)
-        free = nullable or len(solid) < len(branches)
+        non_null = [one for one in branches if not is_null(one)]
+        kind = self._type(have, full, non_null[0] if len(non_null) == 1 else None, path)
+        free = nullable or len(non_null) < len(branches)
         return AvroUnion((NULL, kind)) if free and kind != NULL else kind
 
     def _find_free_name(self, full: str) -> str:
