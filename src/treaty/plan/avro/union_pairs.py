@@ -205,7 +205,7 @@ class _Reading:
             self.found[key] = ReadUnion(path, names, members)
         for part, place, member in zip(parts, places, members, strict=True):
             if place is not None:
-                step = () if len(resolved) == 1 else (f"member{member}",)
+                step = () if len(non_null) == 1 else (f"member{member}",)
                 self.pair(part, new.branches[place], (*key, *step), (*path, *step))
 
 
