@@ -51,22 +51,22 @@ CREATE_WITH = "/treaty/createWith/policy"
 """Where a registration says which policy a new subject is made with."""
 
 
-def refuse_bad_policy(view: View, scope: Scope, change: Config, engine: SchemaEngine, at: str = "") -> Pairs:
+def refuse_bad_policy(view: View, scope: Scope, change: Config, engine: SchemaEngine, path: str = "") -> Pairs:
     """Return the packages of the plug-ins among the validators of a change.
 
     Raises `InvalidSetting` where a change of a config names a policy that can't be, or not at this scope.
 
-    `at` is the one path of all members if they are not in the body of a config. Raises `VersionNotFound` where a
+    `path` is the one path of all members if they are not in the body of a config. Raises `VersionNotFound` where a
     range begins at a version that is not there; that is asked last, because it depends on the state.
     """
-    packages = refuse_bad_words(view, change, engine, at)
-    refuse_bad_following(view, scope, change, at or PATHS["follows"])
+    packages = refuse_bad_words(view, change, engine, path)
+    refuse_bad_following(view, scope, change, path or PATHS["follows"])
     if change.exact_level is not None:
-        refuse_missing_version(view, scope, change.exact_level, at or PATHS["exact_level"])
+        refuse_missing_version(view, scope, change.exact_level, path or PATHS["exact_level"])
     return packages
 
 
-def refuse_bad_words(view: View, change: Config, engine: SchemaEngine, at: str = "") -> Pairs:
+def refuse_bad_words(view: View, change: Config, engine: SchemaEngine, path: str = "") -> Pairs:
     """Raise `InvalidSetting` where a change of a config names a policy that can't be at any scope. Returns the packages of
     its plug-ins.
     """
@@ -75,42 +75,42 @@ def refuse_bad_words(view: View, change: Config, engine: SchemaEngine, at: str =
             "LEVEL",
             "Invalid compatibility level. Valid values are none, backward, forward, full, backward_transitive, "
             "forward_transitive, and full_transitive",
-            path=at or PATHS["level"],
+            path=path or PATHS["level"],
             new=change.level,
             allowed=", ".join(LEVELS),
         )
     if change.exact_level is not None:
-        _refuse_bad_level(change.exact_level, change.level, at or PATHS["exact_level"])
-    _refuse_bad_partition(change, at or PATHS["partition"])
+        _refuse_bad_level(change.exact_level, change.level, path or PATHS["exact_level"])
+    _refuse_bad_partition(change, path or PATHS["partition"])
     if change.policy is not None and change.policy not in STRICTNESS:
         raise InvalidSetting.of(
             "COMPATIBILITY_POLICY",
             "Invalid compatibility policy. Valid values are strict, lenient and logical",
-            path=at or PATHS["policy"],
+            path=path or PATHS["policy"],
             new=change.policy,
             allowed=", ".join(STRICTNESS),
         )
-    return refuse_bad_validators(view, change.validators, engine, at or PATHS["validators"])
+    return refuse_bad_validators(view, change.validators, engine, path or PATHS["validators"])
 
 
-def refuse_bad_level(view: View, scope: Scope, level: Level, at: str) -> None:
-    """Raise `InvalidSetting` for a level that can't be, or not at this scope; `at` is its path.
+def refuse_bad_level(view: View, scope: Scope, level: Level, path: str) -> None:
+    """Raise `InvalidSetting` for a level that can't be, or not at this scope; `path` is its path.
 
     Raises `VersionNotFound` where a range begins at a version that is not there, unless this level is set already.
     """
-    _refuse_bad_level(level, None, at)
-    refuse_missing_version(view, scope, level, at)
+    _refuse_bad_level(level, None, path)
+    refuse_missing_version(view, scope, level, path)
 
 
-def _refuse_bad_level(level: Level, word: str | None, at: str) -> None:
+def _refuse_bad_level(level: Level, word: str | None, path: str) -> None:
     """Raise `InvalidSetting` for a level that can't be, or not beside the word."""
     for direction in ("backward", "forward"):
-        _refuse_bad_range(getattr(level, direction), f"{at}/{direction}")
+        _refuse_bad_range(getattr(level, direction), f"{path}/{direction}")
     if level.deny and (level.backward, level.forward) != (NONE, NONE):
         raise InvalidSetting.of(
             "POLICY_DENY",
             "Invalid policy. Where every change is denied no version is compared",
-            path=f"{at}/deny",
+            path=f"{path}/deny",
             new="true",
             allowed="no ranges beside deny, or ranges and no deny",
         )
@@ -118,19 +118,19 @@ def _refuse_bad_level(level: Level, word: str | None, at: str) -> None:
         raise InvalidSetting.of(
             "POLICY_WORD",
             f"Invalid policy. The level {word} and the policy beside it are not the same",
-            path=at,
+            path=path,
             old=word,
             new=word_of(level),
             allowed=f"the level {word_of(level)} beside this policy, or one of the two",
         )
 
 
-def _refuse_bad_range(range_: VersionRange, at: str) -> None:
+def _refuse_bad_range(range_: VersionRange, path: str) -> None:
     if range_.kind not in RANGES:
         raise InvalidSetting.of(
             "POLICY_RANGE",
             "Invalid range of a policy. Valid values are none, latest, till and all",
-            path=at,
+            path=path,
             new=range_.kind or "an empty word",
             allowed=", ".join(RANGES),
         )
@@ -138,13 +138,13 @@ def _refuse_bad_range(range_: VersionRange, at: str) -> None:
         raise InvalidSetting.of(
             "POLICY_ORDINAL",
             f"Invalid range of a policy. The range {range_.kind} can't have the ordinal {range_.ordinal}",
-            path=at,
+            path=path,
             new=str(range_.ordinal),
             allowed=f"0 to {COUNTER} with till, and none with the other ranges",
         )
 
 
-def refuse_missing_version(view: View, scope: Scope, level: Level, at: str) -> None:
+def refuse_missing_version(view: View, scope: Scope, level: Level, path: str) -> None:
     """Raise `InvalidSetting` or `VersionNotFound` for a range that begins at a version, unless the scope is a subject that has
     this version, or the level is set there already.
     """
@@ -159,7 +159,7 @@ def refuse_missing_version(view: View, scope: Scope, level: Level, at: str) -> N
             raise InvalidSetting.of(
                 "POLICY_TILL",
                 "Invalid range of a policy. Only a subject has versions from which a range can begin",
-                path=f"{at}/{direction}",
+                path=f"{path}/{direction}",
                 new=f"till {range_.ordinal}",
                 allowed="none, latest or all, or this policy at a subject",
             )
@@ -168,7 +168,7 @@ def refuse_missing_version(view: View, scope: Scope, level: Level, at: str) -> N
             raise VersionNotFound.of(
                 "POLICY_TILL_VERSION",
                 f"Subject '{subject}' has no version with the ordinal {range_.ordinal}",
-                path=f"{at}/{direction}",
+                path=f"{path}/{direction}",
                 subject=str(subject),
                 version=str(range_.ordinal),
                 new=f"till {range_.ordinal}",
@@ -176,7 +176,7 @@ def refuse_missing_version(view: View, scope: Scope, level: Level, at: str) -> N
             )
 
 
-def _refuse_bad_partition(change: Config, at: str) -> None:
+def _refuse_bad_partition(change: Config, path: str) -> None:
     partition, group = change.partition, change.group
     if partition is None:
         return
@@ -184,7 +184,7 @@ def _refuse_bad_partition(change: Config, at: str) -> None:
         raise InvalidSetting.of(
             "POLICY_PARTITION",
             f"Invalid partition of a policy. Valid values are {BY_TYPE}, {BY_PROPERTY}NAME and an empty one",
-            path=at,
+            path=path,
             new=partition,
             allowed=f"{BY_TYPE}, {BY_PROPERTY}NAME, or empty",
         )
@@ -192,14 +192,14 @@ def _refuse_bad_partition(change: Config, at: str) -> None:
         raise InvalidSetting.of(
             "POLICY_GROUP",
             f"Invalid partition of a policy. The group {group} and the partition beside it are not the same",
-            path=at,
+            path=path,
             old=group,
             new=partition,
             allowed=f"{partition_of(group, None)} beside this group, or one of the two",
         )
 
 
-def refuse_bad_following(view: View, scope: Scope, change: Config, at: str) -> None:
+def refuse_bad_following(view: View, scope: Scope, change: Config, path: str) -> None:
     """Raise `InvalidSetting` where a change follows a policy that is not there, or says something else beside it.
 
     Raises `VersionNotFound` where a range of the policy begins at a version that the subject lacks.
@@ -212,7 +212,7 @@ def refuse_bad_following(view: View, scope: Scope, change: Config, at: str) -> N
         raise InvalidSetting.of(
             "POLICY_UNKNOWN",
             f"There is no policy {name[:100]}",
-            path=at,
+            path=path,
             new=name[:100],
             allowed="a policy that is listed, or ranges",
         )
@@ -230,12 +230,12 @@ def refuse_bad_following(view: View, scope: Scope, change: Config, at: str) -> N
         raise InvalidSetting.of(
             "POLICY_FOLLOWED",
             f"Invalid policy. The {differing[0]} beside the policy {name} is not the one of it",
-            path=at,
+            path=path,
             old=str(getattr(followed, differing[0])),
             new=str(beside[differing[0]]),
             allowed="the name alone, or a policy without a name",
         )
-    refuse_missing_version(view, scope, followed.level, at)
+    refuse_missing_version(view, scope, followed.level, path)
 
 
 def changed_config(
@@ -251,14 +251,14 @@ def changed_config(
 # ------------------------------------------------------------------------------------------------ with a new subject
 
 
-def refuse_bad_creation(view: View, chosen: Config, engine: SchemaEngine, at: str) -> None:
+def refuse_bad_creation(view: View, chosen: Config, engine: SchemaEngine, path: str) -> None:
     """Raise `InvalidSetting` for a policy that no subject can be made with."""
-    _refuse_other_members(chosen, at)
-    refuse_bad_words(view, chosen, engine, at)
+    _refuse_other_members(chosen, path)
+    refuse_bad_words(view, chosen, engine, path)
 
 
 def created_config(
-    view: View, subject: Subject, chosen: Config | None, engine: SchemaEngine, at: str = CREATE_WITH
+    view: View, subject: Subject, chosen: Config | None, engine: SchemaEngine, path: str = CREATE_WITH
 ) -> ConfigValue | None:
     """Return the config row that a subject is made with: what stands at its scope already, and the policy that a
     registration chose. None where it chose none.
@@ -272,23 +272,23 @@ def created_config(
         raise NotPermitted.of(
             "CREATE_WITH_POLICY",
             f"Subject {subject} is there already, so it can't be made with a policy",
-            path=at,
+            path=path,
             subject=str(subject),
             old=_format_config(config_in_force(view, Scope(*subject))),
             new=_format_config(chosen),
             allowed="leave createWith.policy out; the config of the subject sets its policy",
         )
     scope = Scope(*subject)
-    _refuse_other_members(chosen, at)
-    packages = refuse_bad_policy(view, scope, chosen, engine, at)
+    _refuse_other_members(chosen, path)
+    packages = refuse_bad_policy(view, scope, chosen, engine, path)
     old = own_value(view, scope)
     new = changed_config(view, old, chosen, packages=packages)
     if old is not None and any(getattr(old, name) not in {None, getattr(new, name)} for name in POLICY_MEMBERS):
-        _refuse_other_config(subject, config_of(old), chosen, at)
+        _refuse_other_config(subject, config_of(old), chosen, path)
     return new
 
 
-def _refuse_other_members(chosen: Config, at: str) -> None:
+def _refuse_other_members(chosen: Config, path: str) -> None:
     unsupported = [
         member.name
         for member in fields(Config)
@@ -298,17 +298,17 @@ def _refuse_other_members(chosen: Config, at: str) -> None:
         raise InvalidSetting.of(
             "CREATE_WITH_MEMBER",
             f"Invalid policy. A subject can't be made with {unsupported[0]}",
-            path=at,
+            path=path,
             new=", ".join(unsupported),
             allowed=", ".join(MEMBERS),
         )
 
 
-def _refuse_other_config(subject: Subject, old: Config, chosen: Config, at: str) -> NoReturn:
+def _refuse_other_config(subject: Subject, old: Config, chosen: Config, path: str) -> NoReturn:
     raise NotPermitted.of(
         "CREATE_WITH_CONFIG",
         f"Subject {subject} has a config with another policy already, so it can't be made with this one",
-        path=at,
+        path=path,
         subject=str(subject),
         old=_format_config(old),
         new=_format_config(chosen),

@@ -43,11 +43,11 @@ from treaty.core.state.view import View
 # ---------------------------------------------------------------------------------------------- what a policy may name
 
 
-def refuse_bad_validators(view: View, named: tuple[str, ...] | None, engine: SchemaEngine, at: str) -> Pairs:
+def refuse_bad_validators(view: View, named: tuple[str, ...] | None, engine: SchemaEngine, path: str) -> Pairs:
     """Return the packages of the plug-ins among validators, by name.
 
     Raises `InvalidSetting` for one that is not here, which would block every new version, for parameters that it can't
-    have, and for too many. `at` is the path of the validators.
+    have, and for too many. `path` is the path of the validators.
     """
     if not named:
         return ()
@@ -56,41 +56,41 @@ def refuse_bad_validators(view: View, named: tuple[str, ...] | None, engine: Sch
             ("VALIDATORS", VALIDATORS) if len(named) > VALIDATORS else ("VALIDATOR_CHARACTERS", VALIDATOR_CHARACTERS)
         )
         raise TooLarge.of(
-            limit, "The policy has too many validators, or too long ones", path=at, allowed=f"at most {allowed}"
+            limit, "The policy has too many validators, or too long ones", path=path, allowed=f"at most {allowed}"
         )
-    calls = tuple(_parse(validator, at) for validator in named)
+    calls = tuple(_parse(validator, path) for validator in named)
     missing = tuple(call.name for call in calls if not _is_here(view, call, engine))
     if missing:
         offered = (*(name for name in sorted(engine.validators) if not name.startswith(LINT)), f"{POLICY}NAME")
         raise InvalidSetting.of(
             "VALIDATOR_MISSING",
             f"Invalid validators. There is no validator {missing[0]} on this node",
-            path=at,
+            path=path,
             new=", ".join(missing),
             allowed=", ".join(offered),
         )
     for call in calls:
         if call.name.startswith(POLICY):
-            _refuse_bad_policy_call(call, at)
+            _refuse_bad_policy_call(call, path)
     described = _describe(engine, _without_policies(named))
     if described.faults:
         first = described.faults[0]
         raise InvalidSetting.of(
             "VALIDATOR_PARAMETERS",
             f"Invalid validators. The parameters of {first.rule} can't be: {first.message}",
-            path=at,
+            path=path,
             new=next(validator for validator in named if name_of_validator(validator) == first.rule),
             allowed=first.expected,
         )
     return described.packages
 
 
-def _parse(text: str, at: str) -> ValidatorCall:
+def _parse(text: str, path: str) -> ValidatorCall:
     try:
         return parse_validator(text)
     except ValueError:
         message = f"Invalid validators. {text[:100]!r} is not how a validator is written"
-        raise InvalidSetting.of("VALIDATOR_MISSING", message, path=at, new=text[:100], allowed=WRITTEN) from None
+        raise InvalidSetting.of("VALIDATOR_MISSING", message, path=path, new=text[:100], allowed=WRITTEN) from None
 
 
 def _is_here(view: View, call: ValidatorCall, engine: SchemaEngine) -> bool:
@@ -100,7 +100,7 @@ def _is_here(view: View, call: ValidatorCall, engine: SchemaEngine) -> bool:
     return name in BUILT_IN_POLICIES or policy_named(view, name) is not None
 
 
-def _refuse_bad_policy_call(call: ValidatorCall, at: str) -> None:
+def _refuse_bad_policy_call(call: ValidatorCall, path: str) -> None:
     name = call.name.removeprefix(POLICY)
     try:
         level = built_in_level(name, call.parameters)
@@ -111,7 +111,7 @@ def _refuse_bad_policy_call(call: ValidatorCall, at: str) -> None:
         raise InvalidSetting.of(
             "VALIDATOR_PARAMETERS",
             f"Invalid validators. The parameters of {call.name} can't be: {problem}",
-            path=at,
+            path=path,
             new=f"{call.name}({','.join(call.parameters)})",
             allowed=f"{POLICY}{name}, and for BackwardTill, ForwardTill and both the ordinals of versions in parentheses",
         )

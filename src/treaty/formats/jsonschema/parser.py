@@ -144,9 +144,9 @@ class DocumentBuilder:
 
     def bind(self, bound: ResolvedReference) -> None:
         """Take in the text that a reference leads to, under its name as it is and as the own text may mean it."""
-        at = self._texts.get(bound.meaning.digest)
+        text_number = self._texts.get(bound.meaning.digest)
         uri = join_uri(self.roots[0].base, bound.name)
-        if at is None:
+        if text_number is None:
             try:
                 value = _schema(bound.meaning.text, _STORED_BYTES)
             except InvalidSchemaError as error:
@@ -154,12 +154,12 @@ class DocumentBuilder:
                 # Not where it stands: answers are remembered by meaning, and equal texts may stand in other subjects.
                 message = f"the reference {bound.name!r}: {first.message}"
                 raise InvalidSchemaError((replace(first, message=message, line=0, column=0),)) from None
-            at = self._texts[bound.meaning.digest] = self.add(value, uri)
+            text_number = self._texts[bound.meaning.digest] = self.add(value, uri)
         for name in (uri, join_uri(NOWHERE, bound.name)):
-            self.resources.setdefault(name, self.roots[at])
+            self.resources.setdefault(name, self.roots[text_number])
         for name in (bound.name, split_uri(bound.name)[0]):
             if name:
-                self.names.setdefault(name, at)
+                self.names.setdefault(name, text_number)
 
     def walk(self) -> None:
         """Visit every schema of every text: first all names, then where all references lead.

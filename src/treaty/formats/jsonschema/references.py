@@ -120,8 +120,8 @@ def find_resource(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNo
     uri = join_uri(node.base, before)
     root = places.text_resources.get((node.text, uri)) or places.resources.get(uri)
     if root is None and before:
-        at = places.names.get(to, places.names.get(before))
-        root = places.roots[at] if at is not None else None
+        text_number = places.names.get(to, places.names.get(before))
+        root = places.roots[text_number] if text_number is not None else None
     return root
 
 

@@ -41,11 +41,11 @@ class _TagPath:
 
     def extend(self, word: str, *, also: str | None = None, steps: tuple[str | int, ...] = ()) -> "_TagPath":
         """One word further on the path, and these steps further in the text."""
-        at = self.steps
+        steps_to_schema = self.steps
         for step in steps:
-            at = (at, step)
+            steps_to_schema = (steps_to_schema, step)
         other = word if also is None else also
-        return _TagPath(_join_path(self.path, word), _join_path(self.also, other), at)
+        return _TagPath(_join_path(self.path, word), _join_path(self.also, other), steps_to_schema)
 
 
 def _join_path(path: str, word: str) -> str:

@@ -259,10 +259,10 @@ class _LogicalTypeWriter:
         spot = _MemberPlace(name, inside, path, lines, pad + "  ")
         for place, member in enumerate(struct.members, 1):
             number = place if place < _RESERVED[0] else place + len(_RESERVED)
-            at = spot.member_place(member.name)
-            kind, parameters = self._field(member, at)
+            member_spot = spot.member_place(member.name)
+            kind, parameters = self._field(member, member_spot)
             options = self._options(member.comment, parameters)
-            lines.append(f"{pad}  {kind} {_check_name(member.name, at.path)} = {number}{options};")
+            lines.append(f"{pad}  {kind} {_check_name(member.name, member_spot.path)} = {number}{options};")
         return [f"{pad}message {name} {{", *lines, f"{pad}}}"]
 
     def _options(self, comment: str, parameters: Parameters) -> str:

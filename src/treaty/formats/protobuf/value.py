@@ -100,19 +100,25 @@ def _members(descriptor: Descriptor, value: dict[str, Json], path: ValuePath, in
     units: list[Unit] = []
     for name, member in value.items():
         field = names.get(name)
-        at = (path, name)
+        member_path = (path, name)
         if field is None:
             if not name.startswith("["):
                 field_names = ", ".join(one.json_name for one in descriptor.fields[:10])
                 yield (
-                    at,
+                    member_path,
                     ("VALUE_FIELD_UNKNOWN", f"{descriptor.full_name} has no field {name!r}", f"one of {field_names}"),
                 )
             elif (why := _refusal(descriptor, {name: member})) is not None:
-                yield at, ("VALUE_FIELD_UNKNOWN", why, "an extension that the schema knows, and a value for it")
+                yield (
+                    member_path,
+                    ("VALUE_FIELD_UNKNOWN", why, "an extension that the schema knows, and a value for it"),
+                )
             continue
         if field.number in met:
-            yield at, ("VALUE_FIELD_TWICE", f"{field.name!r} a second time", "either name of a field, not both")
+            yield (
+                member_path,
+                ("VALUE_FIELD_TWICE", f"{field.name!r} a second time", "either name of a field, not both"),
+            )
         if member is None and not (field.message_type and field.message_type.full_name == "google.protobuf.Value"):
             continue
         met.add(field.number)
@@ -120,10 +126,10 @@ def _members(descriptor: Descriptor, value: dict[str, Json], path: ValuePath, in
         if oneof is not None:
             if oneof.name in oneofs:
                 message = f"{name!r} beside {oneofs[oneof.name]!r} of the oneof {oneof.name!r}"
-                yield at, ("VALUE_ONEOF_TWICE", message, "one field of a oneof")
+                yield member_path, ("VALUE_ONEOF_TWICE", message, "one field of a oneof")
                 continue
             oneofs[oneof.name] = name
-        yield from _field(field, member, at, (inside, units))
+        yield from _field(field, member, member_path, (inside, units))
     yield from _find_unread(descriptor, units)
     for descriptor_field in descriptor.fields:
         if descriptor_field.is_required and descriptor_field.number not in met:
@@ -132,35 +138,35 @@ def _members(descriptor: Descriptor, value: dict[str, Json], path: ValuePath, in
 
 
 def _field(
-    field: FieldDescriptor, member: Json, at: ValuePath, places: tuple[Inside, list[Unit]]
+    field: FieldDescriptor, member: Json, path: ValuePath, places: tuple[Inside, list[Unit]]
 ) -> Iterator[Violation]:
     """Put what a field holds where it is looked at: messages inside, everything else among the units."""
     inside, units = places
     target, name = field.message_type, field.json_name
     if target is not None and target.GetOptions().map_entry:
         if not isinstance(member, dict):
-            yield at, ("VALUE_TYPE_MISMATCH", _describe_value(member), "an object: keys and values of a map")
+            yield path, ("VALUE_TYPE_MISMATCH", _describe_value(member), "an object: keys and values of a map")
             return
         held = target.fields_by_name["value"]
         opened = held.message_type is not None and held.message_type.full_name not in ENCODED
         for key, item in member.items():
-            units.append((name, {key: {} if opened else item}, held, key if opened else item, (at, key)))
+            units.append((name, {key: {} if opened else item}, held, key if opened else item, (path, key)))
             if opened:
                 assert held.message_type is not None
-                inside.append((held.message_type, item, (at, key)))
+                inside.append((held.message_type, item, (path, key)))
     elif field.is_repeated:
         if not isinstance(member, list):
-            yield at, ("VALUE_TYPE_MISMATCH", _describe_value(member), "an array")
+            yield path, ("VALUE_TYPE_MISMATCH", _describe_value(member), "an array")
             return
         for index, item in enumerate(member):
             if target is not None:
-                inside.append((target, item, (at, index)))
+                inside.append((target, item, (path, index)))
             else:
-                units.append((name, [item], field, item, (at, index)))
+                units.append((name, [item], field, item, (path, index)))
     elif target is not None:
-        inside.append((target, member, at))
+        inside.append((target, member, path))
     else:
-        units.append((name, member, field, member, at))
+        units.append((name, member, field, member, path))
 
 
 def _find_unread(descriptor: Descriptor, units: list[Unit]) -> Iterator[Violation]:
@@ -176,11 +182,11 @@ def _find_unread(descriptor: Descriptor, units: list[Unit]) -> Iterator[Violatio
             half = len(some) // 2
             waiting += (some[half:], some[:half])
             continue
-        for _, _, kind, item, at in some:
+        for _, _, kind, item, path in some:
             bad = kind.type == FieldDescriptor.TYPE_BYTES and isinstance(item, str) and not _BASE64.fullmatch(item)
             if why is not None or bad:
                 message = why if why is not None and kind.message_type is not None else _describe_value(item)
-                yield at, ("VALUE_TYPE_MISMATCH", message, _describe_expected(kind))
+                yield path, ("VALUE_TYPE_MISMATCH", message, _describe_expected(kind))
 
 
 def _merge_units(units: list[Unit]) -> dict[str, Json]:

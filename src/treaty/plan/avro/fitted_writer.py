@@ -182,12 +182,12 @@ class _Fitter:
             if target is None or new is None:
                 fields.append(Field(f"_skipped_{number}", self.pair(old_field.type, None, path)))
                 continue
-            at = f"{path}/{target.name}"
-            secret = self._secret(new, old_field, target, at)
+            field_path = f"{path}/{target.name}"
+            secret = self._secret(new, old_field, target, field_path)
             if secret is None:
-                fields.append(Field(target.name, self.pair(old_field.type, target.type, at)))
+                fields.append(Field(target.name, self.pair(old_field.type, target.type, field_path)))
             else:
-                fields.append(Field(secret.name, self.pair(old_field.type, secret.type, at)))
+                fields.append(Field(secret.name, self.pair(old_field.type, secret.type, field_path)))
         if new:
             self._agree_on_defaults(new, {target.name for target in pairs.values()}, path)
         if new and new.full.startswith(DEEPER):

@@ -128,22 +128,22 @@ class _ColumnPairing:
         )
 
     def _member(self, by_name: dict[str, Column], member: FieldTarget, path: str) -> ConversionPart | None:
-        at = f"{path}/{member.name}"
+        member_path = f"{path}/{member.name}"
         source = next((name for name in (member.name, *member.aliases) if name in by_name), None)
         if source is not None:
             free = by_name[source].nullable and not member.nullable
-            conversion = self.place(by_name[source].type, member.handle, at, nullable=free)
+            conversion = self.place(by_name[source].type, member.handle, member_path, nullable=free)
             if conversion is not None and member.nullable:
                 conversion = replace(conversion, required=False)
             if conversion is not None and member.present:
                 conversion = ColumnConversion(
-                    at, "present", "VARIANT", conversion.type, parts=(ConversionPart("", "", conversion),)
+                    member_path, "present", "VARIANT", conversion.type, parts=(ConversionPart("", "", conversion),)
                 )
             return ConversionPart(member.name, source, conversion) if conversion else None
         if member.default is not None:
-            return ConversionPart(member.name, "", replace(member.default, path=at))
+            return ConversionPart(member.name, "", replace(member.default, path=member_path))
         if not member.nullable:
-            self.problems.append(f"there is no column for {at}, and the field has neither a default nor null")
+            self.problems.append(f"there is no column for {member_path}, and the field has neither a default nor null")
         return None
 
     def _items(self, have: List, target: ListTarget, path: str) -> ColumnConversion | None:

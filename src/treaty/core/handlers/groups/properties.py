@@ -19,8 +19,10 @@ IDENTITIES = ("canonical", "normalised", "exact")
 LABEL_POLICIES = ("warn", "refuse")
 
 
-def refuse_bad_settings(settings: GroupSettings | SubjectCreation, engine: SchemaEngine, at: str = "/settings") -> None:
-    """Raise `InvalidSetting` for a setting of a new subject that no subject has, or a property that can't be; `at` is the
+def refuse_bad_settings(
+    settings: GroupSettings | SubjectCreation, engine: SchemaEngine, path: str = "/settings"
+) -> None:
+    """Raise `InvalidSetting` for a setting of a new subject that no subject has, or a property that can't be; `path` is the
     path of the settings.
     """
     words = (("types", TYPES), ("order", ORDERS), ("identity", IDENTITIES))
@@ -30,7 +32,7 @@ def refuse_bad_settings(settings: GroupSettings | SubjectCreation, engine: Schem
             raise InvalidSetting.of(
                 "SUBJECT_SETTING",
                 f"A subject can't be created with {member} '{word[:100]}'",
-                path=f"{at}/{member}",
+                path=f"{path}/{member}",
                 new=word[:100],
                 allowed=", ".join(allowed),
             )
@@ -39,12 +41,12 @@ def refuse_bad_settings(settings: GroupSettings | SubjectCreation, engine: Schem
         raise InvalidSetting.of(
             "SUBJECT_ORIGIN",
             f"The origin of a subject can't be '{_shorten(origin)}'",
-            path=f"{at}/origin",
+            path=f"{path}/origin",
             new=_shorten(origin),
             allowed=f"1 to {limits.ORIGIN_LENGTH} printable characters",
         )
-    refuse_bad_properties(settings.properties, f"{at}/properties")
-    refuse_bad_schemes(settings.schemes, engine, f"{at}/schemes")
+    refuse_bad_properties(settings.properties, f"{path}/properties")
+    refuse_bad_schemes(settings.schemes, engine, f"{path}/schemes")
 
 
 def refuse_bad_label_policy(subject: Subject, word: str | None) -> None:
@@ -60,13 +62,13 @@ def refuse_bad_label_policy(subject: Subject, word: str | None) -> None:
         )
 
 
-def refuse_bad_properties(properties: Pairs, at: str) -> None:
+def refuse_bad_properties(properties: Pairs, path: str) -> None:
     """Raise `InvalidSetting` for properties that no subject may have, and `TooLarge` for too many or too long ones."""
     if len(properties) > limits.GROUP_PROPERTIES:
         raise TooLarge.of(
             "GROUP_PROPERTIES",
             f"The subject would have {len(properties)} properties",
-            path=at,
+            path=path,
             new=str(len(properties)),
             allowed=f"at most {limits.GROUP_PROPERTIES} properties",
         )
@@ -75,7 +77,7 @@ def refuse_bad_properties(properties: Pairs, at: str) -> None:
         raise TooLarge.of(
             "GROUP_PROPERTY_CHARACTERS",
             "The properties of the subject are too long",
-            path=at,
+            path=path,
             new=f"{characters} characters",
             allowed=f"at most {limits.GROUP_PROPERTY_CHARACTERS} characters",
         )
@@ -85,30 +87,30 @@ def refuse_bad_properties(properties: Pairs, at: str) -> None:
             raise InvalidSetting.of(
                 "PROPERTY_TWICE",
                 f"The subject would have two properties with the name '{_shorten(name)}'",
-                path=at,
+                path=path,
                 new=_shorten(name),
                 allowed="each name once",
             )
         names.add(name)
         if name == FORMAT:
-            _refuse_bad_format(value, at)
+            _refuse_bad_format(value, path)
         elif name.startswith(RESERVED):
             raise InvalidSetting.of(
                 "PROPERTY_RESERVED",
                 f"The name '{_shorten(name)}' is reserved: no such property of a subject is known",
-                path=at,
+                path=path,
                 new=_shorten(name),
                 allowed=f"{FORMAT}, or a name that does not begin with {RESERVED}",
             )
 
 
-def _refuse_bad_format(word: str, at: str) -> None:
+def _refuse_bad_format(word: str, path: str) -> None:
     if word == ANY_FORMAT or _is_format(word):
         return
     raise InvalidSetting.of(
         "PROPERTY_FORMAT",
         f"There is no format '{_shorten(word)}'",
-        path=f"{at}/{FORMAT}",
+        path=f"{path}/{FORMAT}",
         new=_shorten(word),
         allowed=f"AVRO, JSON, PROTOBUF, another word in capitals, or {ANY_FORMAT}",
     )

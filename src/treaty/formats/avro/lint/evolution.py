@@ -55,7 +55,7 @@ def _default_array_in_union(schema: AvroSchema) -> Iterator[Advice]:
 
 def _alias_ambiguous(schema: AvroSchema) -> Iterator[Advice]:
     records = {id(place.record): place.record for place in _list_aliased_fields(schema)}
-    names = {at: {field.name for field in record.fields} for at, record in records.items()}
+    names = {key: {field.name for field in record.fields} for key, record in records.items()}
     for place in _list_aliased_fields(schema):
         for at, alias in enumerate(place.field.aliases):
             if alias in names[id(place.record)] and alias != place.field.name:

@@ -76,14 +76,14 @@ class _JsonSchemaBuilder:
         properties = dict(old.get("properties", {}))
         required = [name for name in old.get("required", ()) if name in by_name]
         for name, column in by_name.items():
-            at = f"{path}/{name}"
+            member_path = f"{path}/{name}"
             inner = properties.get(name)
             if name in members and is_held(find_target, members[name], column):
                 continue
             if isinstance(inner, dict) and "properties" in inner and isinstance(column.type, Struct):
-                properties[name] = self.grow_object(column.type, inner, find_target, members[name], at)
+                properties[name] = self.grow_object(column.type, inner, find_target, members[name], member_path)
                 continue
-            properties[name] = self._property(column, at)
+            properties[name] = self._property(column, member_path)
             if name not in members and not column.nullable:
                 required.append(name)
         schema = {**old, "properties": properties, "required": required}

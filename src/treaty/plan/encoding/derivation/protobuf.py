@@ -106,18 +106,20 @@ class _ProtoFileBuilder:
         fields = {one.name: one for one in old.fields} if old is not None else {}
         self._names[full] = {one.name for one in have.columns} | fields.keys()
         for column in have.columns:
-            at = f"{path}/{column.name}"
+            field_path = f"{path}/{column.name}"
             field = fields.get(column.name)
             if field is None:
-                self._add(proto, column, full, at)
+                self._add(proto, column, full, field_path)
             elif self._find_target is None or not is_held(self._find_target, field, column):
                 inner = field.message_type
                 kind = column.type.element if isinstance(column.type, List) else column.type
                 nested = next((one for one in proto.nested_type if inner and inner.name == one.name), None)
                 if not isinstance(kind, Struct) or inner is None or nested is None:
                     had = f"the field {column.name} of the latest version"
-                    raise PlanError(f"{at} does not fit into {had}, and a field keeps its type: rename the column")
-                self.message(nested, kind, f"{full}.{nested.name}", inner, at)
+                    raise PlanError(
+                        f"{field_path} does not fit into {had}, and a field keeps its type: rename the column"
+                    )
+                self.message(nested, kind, f"{full}.{nested.name}", inner, field_path)
 
     def _add(self, proto: DescriptorProto, column: Column, full: str, path: str) -> None:
         if not NAME.fullmatch(column.name):

@@ -52,11 +52,11 @@ def _properties(prover: SchemaProver, claim: ProofClaim) -> Task:
                 (yield from _ask(prover, claim, get_property_source(facts, name), inner)), "properties", name
             )
     for pattern, inner in goal.map_schemas("patternProperties").items():
-        at = ("patternProperties", pattern)
+        steps = ("patternProperties", pattern)
         for name in list_names(facts):
             if matches(pattern, name) is not False:
-                report.add_nested((yield from _ask(prover, claim, get_property_source(facts, name), inner)), *at)
-        report.add_nested((yield from _ask(prover, claim, get_others_source(facts, (), pattern), inner)), *at)
+                report.add_nested((yield from _ask(prover, claim, get_property_source(facts, name), inner)), *steps)
+        report.add_nested((yield from _ask(prover, claim, get_others_source(facts, (), pattern), inner)), *steps)
     if "additionalProperties" in goal.words:
         handled = goal.names("properties"), tuple(goal.names("patternProperties"))
         yield from _prove_other_properties(prover, claim, report, handled, "additionalProperties")

@@ -103,10 +103,10 @@ def _is_written_alike(old: SchemaView, new: SchemaView, name: str) -> bool:
 
 
 def _compare_removed(report: DifferenceReport, was: SchemaView, new: SchemaView, name: str) -> Steps:
-    at = ("properties", name)
+    path = ("properties", name)
     value = (was.node.value,)
     if is_open(new):
-        report.add(rules.PROPERTY_REMOVED_FROM_OPEN_CONTENT_MODEL, *at, writer=value)
+        report.add(rules.PROPERTY_REMOVED_FROM_OPEN_CONTENT_MODEL, *path, writer=value)
         return
     cover = find_covering(new, name)
     if cover is not None:
@@ -116,21 +116,21 @@ def _compare_removed(report: DifferenceReport, was: SchemaView, new: SchemaView,
             if inner.harms
             else rules.PROPERTY_REMOVED_IS_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
         )
-        report.add(rule, *at, writer=value, reader=(cover.node.value,))
-        report.add_nested(inner, *at)
+        report.add(rule, *path, writer=value, reader=(cover.node.value,))
+        report.add_nested(inner, *path)
     elif was.never:
-        report.add(rules.PROPERTY_WITH_FALSE_REMOVED_FROM_CLOSED_CONTENT_MODEL, *at, writer=value)
+        report.add(rules.PROPERTY_WITH_FALSE_REMOVED_FROM_CLOSED_CONTENT_MODEL, *path, writer=value)
     else:
-        report.add(rules.PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL, *at, writer=value)
+        report.add(rules.PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL, *path, writer=value)
 
 
 def _compare_added(report: DifferenceReport, old: SchemaView, new: SchemaView, name: str, *, needed: bool) -> Steps:
-    at = ("properties", name)
+    path = ("properties", name)
     now = new.get_schema("properties", name)
     value = (now.node.value,)
     default = new.side.get_default(new, name)
     if is_open(old):
-        report.add(_to_open(now, needed=needed, default=default is not None), *at, reader=value)
+        report.add(_to_open(now, needed=needed, default=default is not None), *path, reader=value)
         return
     cover = find_covering(old, name)
     if cover is not None:
@@ -140,8 +140,8 @@ def _compare_added(report: DifferenceReport, old: SchemaView, new: SchemaView, n
             if inner.harms
             else rules.PROPERTY_ADDED_IS_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
         )
-        report.add(rule, *at, writer=(cover.node.value,), reader=value)
-        report.add_nested(inner, *at)
+        report.add(rule, *path, writer=(cover.node.value,), reader=value)
+        report.add_nested(inner, *path)
     rule = rules.OPTIONAL_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL
     if needed:
         rule = (
@@ -149,7 +149,7 @@ def _compare_added(report: DifferenceReport, old: SchemaView, new: SchemaView, n
             if default is None
             else rules.REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_UNOPEN_CONTENT_MODEL
         )
-    report.add(rule, *at, reader=value)
+    report.add(rule, *path, reader=value)
 
 
 def _to_open(now: SchemaView, *, needed: bool, default: bool) -> CompatibilityRule:
@@ -189,13 +189,13 @@ def _as_set(names: Json) -> set[str] | None:
 def _dependent_schemas(report: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps:
     before, after = (dict(one.dependent()) for one in (old, new))
     for name in {**before, **after}:
-        at = ("dependencies", name)
+        path = ("dependencies", name)
         if name not in before:
-            report.add(rules.DEPENDENCY_SCHEMA_ADDED, *at, reader=(after[name].node.value,))
+            report.add(rules.DEPENDENCY_SCHEMA_ADDED, *path, reader=(after[name].node.value,))
         elif name not in after:
-            report.add(rules.DEPENDENCY_SCHEMA_REMOVED, *at, writer=(before[name].node.value,))
+            report.add(rules.DEPENDENCY_SCHEMA_REMOVED, *path, writer=(before[name].node.value,))
         else:
-            report.add_nested((yield PairQuestion((get_shape(before[name]), get_shape(after[name])))), *at)
+            report.add_nested((yield PairQuestion((get_shape(before[name]), get_shape(after[name])))), *path)
 
 
 _ADDITIONAL = (
