@@ -264,9 +264,9 @@ def read_payload(
     return read_slowly(writer, reader, (payload, schema), tagged=tagged)
 
 
-def read_slowly(writer: AvroCodec, reader: AvroCodec | None, at: tuple[bytes, int | str], *, tagged: bool) -> object:
+def read_slowly(writer: AvroCodec, reader: AvroCodec | None, source: tuple[bytes, int | str], *, tagged: bool) -> object:
     """Read a payload by skipper and interpreter, which describe the error. Raises `BadRecordError`."""
-    payload, schema = at
+    payload, schema = source
     try:
         end = writer.skip(payload, 0, 0)
     except (MalformedPayloadError, RecursionError) as error:  # the caller's own stack may be deep

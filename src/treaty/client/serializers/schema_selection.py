@@ -214,12 +214,12 @@ class ReaderSchemas(Generic[C]):
         self._heads = SubjectHeads(self.registry, settings.framing)
 
     def split(
-        self, data: bytes, headers: Iterable[tuple[str, bytes]], at: tuple[str, Part], *, headed: bool = False
+        self, data: bytes, headers: Iterable[tuple[str, bytes]], place: tuple[str, Part], *, headed: bool = False
     ) -> Frame:
         """Return the frame of a record of a topic and part, as the framing of the settings says. Raises as `unframe`."""
         if self.settings.framing in {"prefix", "header"}:
-            return unframe(data, headers, at[1], headed=headed)
-        return self._heads.split(data, self._naming.subject(*at, ""))
+            return unframe(data, headers, place[1], headed=headed)
+        return self._heads.split(data, self._naming.subject(*place, ""))
 
     def find_writer(self, frame: Frame, data: bytes) -> tuple[SchemaFound, C]:
         """Return the schema of a frame. Raises `BadRecordError` if there is none, `Unavailable` if the registry does
@@ -257,9 +257,9 @@ class ReaderSchemas(Generic[C]):
             draft, lambda: self._make(self.registry, SchemaText(draft.text, draft.references, within, draft.imports))
         )
 
-    def find_latest(self, choice: UseLatest | UseLatestWith, at: tuple[str, Part, str]) -> C:
+    def find_latest(self, choice: UseLatest | UseLatestWith, place: tuple[str, Part, str]) -> C:
         """Return the codec of the chosen version of the subject for topic, part and type name."""
-        subject = self._naming.subject(*at)
+        subject = self._naming.subject(*place)
         latest = self.registry.ask(version_request(choice, subject)).answer
         refuse_other_format(self._format, latest.format, f"version {latest.number} of {subject}", "reads")
         schema_text = SchemaText(latest.text, latest.references, subject, latest.imports)

@@ -95,8 +95,8 @@ class _AnnotationReader:
         container = self._container(hint, origin, args, (path, marks, bound))
         return container or self._read_named(hint, path, marks, bound)
 
-    def _container(self, hint: Any, origin: Any, args: tuple[Any, ...], at: tuple[str, Marks, Bound]) -> Shape | None:
-        path, _, bound = at
+    def _container(self, hint: Any, origin: Any, args: tuple[Any, ...], place: tuple[str, Marks, Bound]) -> Shape | None:
+        path, _, bound = place
         generic = origin or hint
         if generic is tuple:
             if not args:
@@ -176,8 +176,8 @@ class _AnnotationReader:
         self._claim(name, kind, path)
         return EnumShape(kind, name, doc_of(kind), symbols)
 
-    def _record(self, kind: ClassKind, hint: Any, at: tuple[str, Marks, Bound]) -> Shape:
-        path, marks, bound = at
+    def _record(self, kind: ClassKind, hint: Any, place: tuple[str, Marks, Bound]) -> Shape:
+        path, marks, bound = place
         cls, args = get_origin(hint) or hint, get_args(hint)
         filled = tuple(bound.get(each, each) if isinstance(each, TypeVar) else each for each in args)
         own = cls.__dict__.get("__schema_name__") if hasattr(cls, "__dict__") else None
