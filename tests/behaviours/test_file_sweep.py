@@ -19,35 +19,35 @@ def make_sweep(*looks: Callable[[], SweptFiles]) -> tuple[FileSweep, list[bool],
     order, rights = iter(looks), [True] * len(looks)
     removed: list[QueryFileRecord] = []
 
-    def sweep_once() -> SweptFiles:
+    def sweep_files() -> SweptFiles:
         return next(order)()
 
-    sweep = FileSweep(sweep_once, lambda: rights.pop(0), removed.append)
+    sweep = FileSweep(sweep_files, lambda: rights.pop(0), removed.append)
     sweep.close()
     return sweep, rights, removed
 
 
 def test_a_look_says_what_is_leaving_and_what_could_not_be_removed() -> None:
     sweep, _, removed = make_sweep(lambda: SweptFiles((LEAVING,), (GONE,), ("the table of x", "the table of y")))
-    sweep.look()
+    sweep.sweep_once()
     assert sweep.report == SweepReport((LEAVING,), "the table of x; the table of y")
     assert removed == [GONE]
 
 
 def test_after_a_look_that_failed_nothing_is_said_to_be_leaving() -> None:
     sweep, _, _ = make_sweep(lambda: SweptFiles((LEAVING,)), fail, lambda: SweptFiles((LEAVING,)))
-    sweep.look()
-    sweep.look()
+    sweep.sweep_once()
+    sweep.sweep_once()
     assert sweep.report == SweepReport((), "OSError: the root can't be listed")
-    sweep.look()
+    sweep.sweep_once()
     assert sweep.report == SweepReport((LEAVING,))
 
 
 def test_a_runner_that_may_not_sweep_any_more_says_no_error_of_before() -> None:
     sweep, rights, _ = make_sweep(fail, lambda: SweptFiles((LEAVING,)))
     rights[:] = [True, False, True]
-    sweep.look()
-    sweep.look()
+    sweep.sweep_once()
+    sweep.sweep_once()
     assert sweep.report == SweepReport()
-    sweep.look()
+    sweep.sweep_once()
     assert sweep.report == SweepReport((LEAVING,))

@@ -9,7 +9,7 @@ from tests.pages.browser import PageBrowser
 from tests.pages.conftest import Tell
 from treaty.api.auth.sessions import SessionCookies, StoredSession
 from treaty.api.auth.watched_file import AuthFileError
-from treaty.assemble.audit_tail import AUDIT_BYTES, tail_of
+from treaty.assemble.page_facts import AUDIT_BYTES, tail_of
 from treaty.assemble.page_settings import PageSettings
 from treaty.cli.page_options import page_flags
 from treaty.web.pages.operator import AUDIT_LINES, AUDIT_MEMBERS, show_node

@@ -133,9 +133,8 @@ def pages_over(
         authenticator.sessions = sessions
 
     def load(registry: AsyncRegistry) -> MountedDialect:
-        from treaty.assemble.audit_tail import tail_of  # noqa: PLC0415 (see LatePages)
-        from treaty.assemble.mounted_pages import MountedPages  # noqa: PLC0415
-        from treaty.assemble.runner_status import fetch_status  # noqa: PLC0415
+        from treaty.assemble.mounted_pages import MountedPages  # noqa: PLC0415 (see LatePages)
+        from treaty.assemble.page_facts import fetch_status, tail_of  # noqa: PLC0415
         from treaty.web.pages.application import PageApplication  # noqa: PLC0415
         from treaty.web.pages.page import LeadingNode, ServerFacts  # noqa: PLC0415
 

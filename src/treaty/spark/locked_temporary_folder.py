@@ -1,5 +1,5 @@
 """Temporary folders of programs that may be killed: a lock says that the program still runs. Each folder is removed with its program, and
-those of killed ones, whose lock nobody has any more, at the next start.
+those of killed ones, whose lock no process has, at the next start.
 """
 
 import fcntl

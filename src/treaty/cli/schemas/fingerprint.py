@@ -66,7 +66,9 @@ def command(
     if as_json:
         digests = {name: digest for name, digest, _ in rows}
         references_used = [{"name": each.name, "subject": each.subject, "version": each.version} for each in used]
-        screen.say_json({"file": file, "format": schema.form.name, "references": references_used, "fingerprints": digests})
+        screen.say_json(
+            {"file": file, "format": schema.form.name, "references": references_used, "fingerprints": digests}
+        )
     elif algorithm is not None and len(rows) == 1:
         screen.say(rows[0][1])
     else:

@@ -264,7 +264,9 @@ def read_payload(
     return read_slowly(writer, reader, (payload, schema), tagged=tagged)
 
 
-def read_slowly(writer: AvroCodec, reader: AvroCodec | None, source: tuple[bytes, int | str], *, tagged: bool) -> object:
+def read_slowly(
+    writer: AvroCodec, reader: AvroCodec | None, source: tuple[bytes, int | str], *, tagged: bool
+) -> object:
     """Read a payload by skipper and interpreter, which describe the error. Raises `BadRecordError`."""
     payload, schema = source
     try:

@@ -96,7 +96,7 @@ class _ApplyRun:
     numbers: dict[Subject, int] = field(default_factory=dict)
 
     def apply_all(self, plan: DesiredState, report: ReportProgress) -> ApplyResult:
-        """Apply all subjects in order. A trial goes on after a refusal, to find all; a real run ends with the first."""
+        """Apply all subjects in order. A trial continues after a refusal, to find all of them; a real run ends with the first."""
         changes: list[SubjectChange] = []
         for ordered in plan.ordered:
             change = self._apply_subject(ordered)

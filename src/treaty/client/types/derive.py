@@ -95,7 +95,9 @@ class _AnnotationReader:
         container = self._container(hint, origin, args, (path, marks, bound))
         return container or self._read_named(hint, path, marks, bound)
 
-    def _container(self, hint: Any, origin: Any, args: tuple[Any, ...], place: tuple[str, Marks, Bound]) -> Shape | None:
+    def _container(
+        self, hint: Any, origin: Any, args: tuple[Any, ...], place: tuple[str, Marks, Bound]
+    ) -> Shape | None:
         path, _, bound = place
         generic = origin or hint
         if generic is tuple:

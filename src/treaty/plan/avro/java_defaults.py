@@ -69,15 +69,15 @@ def encode_default(value: Any, side: AvroSide) -> bytes:
             return _encode_number(resolved.branches.index(part)) + encode_default(value, side.at(part))
         case AvroRecord():
             return b"".join(
-                encode_default(value.get(one.name, one.default), side.at(one.type)) for one in resolved.fields
+                encode_default(value.get(field.name, field.default), side.at(field.type)) for field in resolved.fields
             )
         case AvroArray():
             return _encode_block([encode_default(one, side.at(resolved.items)) for one in value])
         case AvroMap():
             return _encode_block(
                 [
-                    _encode_bytes(key.encode()) + encode_default(one, side.at(resolved.values))
-                    for key, one in value.items()
+                    _encode_bytes(key.encode()) + encode_default(entry, side.at(resolved.values))
+                    for key, entry in value.items()
                 ]
             )
         case AvroEnum():

@@ -38,22 +38,22 @@ class FileSweep:
     ) -> None:
         """Start the thread. `sweep` removes what is due; `may_sweep` says whether this runner is the one that does it now."""
         self.report = SweepReport()
-        self._sweep, self._may_sweep, self._on_removed = sweep, may_sweep, on_removed
+        self._sweep_files, self._may_sweep, self._on_removed = sweep, may_sweep, on_removed
         self._ending = Event()
-        self._thread = Thread(target=self._look_repeatedly, name="leftover files", daemon=True)
+        self._thread = Thread(target=self._sweep_repeatedly, name="leftover files", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """Begin no other look."""
         self._ending.set()
 
-    def look(self) -> None:
+    def sweep_once(self) -> None:
         """Remove what is due, if this runner may, and report it."""
         if not self._may_sweep():
             self.report = SweepReport()
             return
         try:
-            swept = self._sweep()
+            swept = self._sweep_files()
         except Exception as error:  # noqa: BLE001 (without this thread nothing is ever removed, and nobody would know)
             self.report = SweepReport(error=f"{type(error).__name__}: {describe_error(error)}")
             return
@@ -62,8 +62,8 @@ class FileSweep:
             with suppress(OSError):  # who listens may be gone
                 self._on_removed(record)
 
-    def _look_repeatedly(self) -> None:
+    def _sweep_repeatedly(self) -> None:
         seconds = FIRST_SECONDS
         while not self._ending.wait(seconds):
             seconds = SWEEP_SECONDS
-            self.look()
+            self.sweep_once()

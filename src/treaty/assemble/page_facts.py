@@ -1,13 +1,38 @@
-"""The status of a runner, asked at its address for a page: how long it is waited for, and which answer counts as none."""
+"""What pages show beside a registry: the last lines of the audit log, and the status of a runner, asked at its address (how long it is waited
+for, and which answer counts as none).
+"""
 
 import asyncio
+from collections.abc import Callable
+from os import SEEK_END
+from pathlib import Path
 from urllib.parse import urlsplit
 
+AUDIT_BYTES = 262_144
+"""Bytes at the end of the audit log in which its last lines are looked for."""
 RUNNER_SECONDS = 1.0
 """Seconds in which a runner answers; a page waits no longer."""
 STATUS_BYTES = 4_194_304
 """Bytes of an answer that are read; a longer one counts as none."""
 WEB_PORTS = {"http": 80, "https": 443}
+
+
+def tail_of(path: Path) -> Callable[[int], list[str]]:
+    """Return a function to the last whole lines of a file, newest first: of its last AUDIT_BYTES, whatever its size."""
+
+    def read(line_count: int) -> list[str]:
+        try:
+            with path.open("rb") as file:
+                start = max(0, file.seek(0, SEEK_END) - AUDIT_BYTES)
+                file.seek(start)
+                content = file.read(AUDIT_BYTES)
+        except OSError:
+            return []
+        lines = content.decode("utf-8", "replace").split("\n")
+        whole_lines = [line for line in lines[1 if start else 0 :] if line.strip()]
+        return whole_lines[-line_count:][::-1]
+
+    return read
 
 
 async def fetch_status(address: str) -> bytes | None:
