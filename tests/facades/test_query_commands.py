@@ -102,7 +102,7 @@ def test_files_that_are_leaving_are_listed_with_their_time(url: str, runner: Sta
     assert (listed["due"], listed["returns"]) == (86_400_000, True)
 
 
-def test_nothing_is_said_to_be_leaving_where_the_look_at_the_files_failed(url: str) -> None:
+def test_it_is_not_said_that_no_files_are_leaving_where_the_look_at_them_failed(url: str, there: Connection) -> None:
     status = RunnerStatus("r1", 1, 0, sweep_error="OSError: no")
     with closing(StatusServer(lambda: status, "127.0.0.1", 0)) as server:
         shown = call("files", "--runner", server.address, "--registry", url)

@@ -1,4 +1,4 @@
-"""`Table`: a lake table, and `Batch`: the write id of a batch."""
+"""`LakeTable`: a lake table by its format and place, and `WriteId`: the writer and the batch, by which a table takes a batch once."""
 
 import re
 from dataclasses import dataclass

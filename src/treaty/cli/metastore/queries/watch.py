@@ -169,7 +169,7 @@ def files(*, addresses: tuple[str, ...], registry: str, as_json: bool) -> None:
     ):
         screen.say(reason, "yellow", err=True)
     if not leaving:
-        if not errors:  # else nobody knows
+        if not errors and not silent:  # else it is not known
             screen.say("no files are leaving", err=True)
         return
     rows = [
