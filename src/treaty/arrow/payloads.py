@@ -1,4 +1,4 @@
-"""Payloads of formats of plug-ins, row by row: their values by the types of columns."""
+"""Payloads of formats of plug-ins become rows, one by one: their values by the types of columns, and a bad row where they do not fit."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,4 +1,6 @@
-"""Rows of several record types: what a reader gives as a column for each type, in the shape that the plan wants."""
+"""Rows of several record types in Arrow: what a reader gives as a column for each type, in the shape that the plan wants (a struct for
+each, or all columns side by side).
+"""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Column types of schemas and of plans as Arrow types."""
+"""Which type of Arrow a column type of schemas and of plans is."""
 
 from collections.abc import Mapping
 

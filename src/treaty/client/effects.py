@@ -1,4 +1,6 @@
-"""Effects: values that the sans-I/O protocol yields, and that a synchronous or asynchronous registry executes."""
+"""Effects: values that the sans-I/O protocol yields (send, wait, ask for a token), and that a synchronous or asynchronous registry
+executes.
+"""
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import field

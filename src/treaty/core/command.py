@@ -1,4 +1,6 @@
-"""The input and the results of a decision."""
+"""What `decide` is given and what comes out: a `Command`, a `Decision` of rows and an answer, or `OpenQuestions` for the schema
+service.
+"""
 
 from collections.abc import Generator, Iterable
 from dataclasses import field

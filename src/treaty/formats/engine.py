@@ -1,4 +1,6 @@
-"""Answers to the questions of the handlers about schemas."""
+"""`FormatEngine`: answers to the questions of the handlers about schemas, within steps, by models that are remembered (`ModelCache`);
+long lists of findings are shortened.
+"""
 
 import hashlib
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""Reading JSON whose numbers need not keep their spelling, as fast as it goes."""
+"""`read_plain`: JSON whose numbers need not keep their spelling, read as fast as it goes."""
 
 import json
 from typing import Any

@@ -1,4 +1,6 @@
-"""`Log`: the interface of all log backends."""
+"""`Log`: the interface of all log backends: what an append may come to (`AppendResult`), and the errors of a log that is unavailable,
+damaged or too new, with their sentences.
+"""
 
 from contextlib import AbstractAsyncContextManager
 from enum import Enum

@@ -1,4 +1,6 @@
-"""`Node`: an `AsyncRegistry` over a log."""
+"""`Node`: an `AsyncRegistry` over a log: which part answers a request (queue of commands, long queries, read barrier), how long it may
+wait, and what a forwarded command is answered with.
+"""
 
 import asyncio
 import logging

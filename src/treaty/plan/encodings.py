@@ -1,4 +1,4 @@
-"""Encodings of a group, as a plan of Pravega's framing has them."""
+"""Encodings of a Pravega group, as a plan of its framing has them: which id means which version, codec and message."""
 
 from collections.abc import Iterable
 

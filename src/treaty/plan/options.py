@@ -1,4 +1,4 @@
-"""`DecodeOptions`: what a caller asks of a plan beyond its reader."""
+"""`DecodeOptions`: what a caller asks of a plan beyond its reader, and `DecodeChoices`, the same as arguments."""
 
 from dataclasses import dataclass
 from typing import TypedDict

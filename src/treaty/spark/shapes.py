@@ -1,4 +1,6 @@
-"""Rows of several record types: what the engine gives as a column for each type, in the shape that the plan wants."""
+"""Rows of several record types on Spark: what the engine gives as a column for each type, in the shape that the plan wants (a struct
+for each, all columns side by side, or a variant).
+"""
 
 from collections.abc import Iterator
 

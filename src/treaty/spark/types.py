@@ -1,4 +1,4 @@
-"""Columns of a schema as types of Spark; Arrow says the same of them, which a test makes sure of."""
+"""Which type of Spark a column of a schema is; Arrow says the same of them, which a test makes sure of."""
 
 from collections.abc import Callable, Mapping
 

@@ -81,7 +81,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
     "a part of an object that does not change, and goes with it": (
         "api.application:ServerApplication.cache",
         "api.dispatcher:RequestDispatcher.pages",
-        "api.metastore.exchange:MetastoreExchange.headers",
+        "api.metastore.endpoints:MetastoreExchange.headers",
         "api.dispatcher:RequestDispatcher.mounted",
         "api.dispatcher:RequestDispatcher.as_text",
         "api.dispatcher:RequestDispatcher.pages_as_text",

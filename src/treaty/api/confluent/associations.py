@@ -1,4 +1,4 @@
-"""Associations of topics with subjects."""
+"""Endpoints of associations of topics with subjects: read by subject, name or id, created, updated, deleted, and many in one request."""
 
 from dataclasses import replace
 

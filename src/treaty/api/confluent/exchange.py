@@ -1,4 +1,6 @@
-"""One request and its answer, as endpoints see them."""
+"""`ConfluentExchange`: a request of Confluent's dialect as its endpoints see it, with what reads its body; and the kinds of answers
+beside JSON: a bare text, none, a redirect, one result for each of several things.
+"""
 
 import asyncio
 from dataclasses import dataclass, field

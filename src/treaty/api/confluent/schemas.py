@@ -1,4 +1,4 @@
-"""Schemas by id and guid, and lists of them."""
+"""Endpoints of schemas by id and guid, of the subjects and versions that have them, and lists of schemas."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""What the server says about itself: root, metadata, contexts, outcomes of commands."""
+"""Endpoints of what the server says about itself (root, metadata), of contexts, and of outcomes of commands."""
 
 from treaty.api.confluent.exchange import ConfluentExchange, NoContent, SeeOther
 from treaty.api.confluent.parameters import PAGE

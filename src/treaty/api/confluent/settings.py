@@ -1,4 +1,4 @@
-"""Config and mode, at every scope."""
+"""Endpoints of config and mode at every scope: read, set, deleted and listed."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""Subjects and their versions."""
+"""Endpoints of subjects and their versions: lists, look-up, registration, derivation, deletion, and the check of compatibility."""
 
 from dataclasses import replace
 from urllib.parse import unquote

@@ -1,4 +1,6 @@
-"""``format=``: a schema printed in another way than it is stored, by the views of its format."""
+"""The parameter `format` of a request: a schema printed in another way than it is stored, by the views of its format; one that can't be
+printed so is refused.
+"""
 
 import asyncio
 import re

@@ -1,4 +1,6 @@
-"""One request and its answer, as endpoints see them."""
+"""`IgluExchange`: a request of Iglu's API as its endpoints see it: how its text is read, in which representation it wants its answer,
+whether its caller has a super key; and `IgluAnswer`.
+"""
 
 import asyncio
 import json

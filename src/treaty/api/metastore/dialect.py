@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from treaty.api.dialects.dialect import ErrorPage, HttpDialect, RequestHead, refuse_other_than_json
 from treaty.api.errors import HttpError
-from treaty.api.metastore.exchange import MetastoreExchange, ScriptError
+from treaty.api.metastore.endpoints import MetastoreExchange, ScriptError
 from treaty.api.metastore.routes import PREFIX, ROUTES
 from treaty.core.messages.request import Request
 from treaty.core.refusals import RegistryError

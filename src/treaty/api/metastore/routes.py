@@ -2,7 +2,7 @@
 
 from treaty.api.dialects.description import ApiAnswer, ApiDescription, ApiOperation, ApiParameter, Table
 from treaty.api.dialects.router import build_routes
-from treaty.api.metastore import exchange as x
+from treaty.api.metastore import endpoints as x
 from treaty.core.limits import SOURCES_PAGE
 from treaty.wire import metastore as w
 from treaty.wire.statements import MetastoreErrorBody, StatementResultsBody, StatementsBody

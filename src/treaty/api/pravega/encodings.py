@@ -1,4 +1,4 @@
-"""Codecs of groups, and encoding ids."""
+"""Endpoints of codecs of groups, and of encoding ids: assigned, read, listed."""
 
 from treaty.api.pravega.descriptors import with_descriptors
 from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange, integer_of

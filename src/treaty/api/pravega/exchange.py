@@ -1,4 +1,6 @@
-"""One request and its answer, as endpoints see them."""
+"""`PravegaExchange`: a request of Pravega's registry as its endpoints see it: the context of its namespace, the subject of its group,
+its body; and `PravegaAnswer`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Groups: created, listed, changed, removed, and their history."""
+"""Endpoints of groups: created, listed, changed, removed, and their history."""
 
 from contextlib import suppress
 from dataclasses import replace

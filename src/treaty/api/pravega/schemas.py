@@ -1,4 +1,4 @@
-"""Schemas of groups: added, found, read, deleted, and checked without being added."""
+"""Endpoints of schemas of groups: added, found, read, deleted, and checked without being added."""
 
 from contextlib import suppress
 from functools import partial

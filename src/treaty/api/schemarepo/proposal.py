@@ -1,4 +1,4 @@
-"""Groups of the proposal AVRO-1124: lists, schemas by id, and registration.
+"""Endpoints of the groups of the proposal AVRO-1124: lists, schemas by id, and registration.
 
 The scheme of its group says what the id of a schema is: its ordinal + 1, or what another id scheme computes.
 """

@@ -1,4 +1,4 @@
-"""Subjects of schema-repo and their versions."""
+"""Endpoints of schema-repo: subjects, their configuration, and their schemas by id or text."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Pieces of a record in the order of its bytes, each with its meaning."""
+"""`PieceReader`: pieces of a record in the order of its bytes, each with its meaning; bytes that were not expected end it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

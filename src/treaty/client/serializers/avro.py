@@ -1,4 +1,6 @@
-"""Avro serializer and deserializer."""
+"""Avro serializer and deserializer: by which schema a record is written and read (`AvroSerializer`, `AvroDeserializer`); payloads are
+made in `avro_codec`.
+"""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Queries of schemas, versions and outcomes."""
+"""Answers about schemas by id and guid, versions by number and metadata, who uses a schema, and outcomes of commands."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The values of rows: one frozen class per state table."""
+"""The values of rows: one frozen class per state table, with what each member means."""
 
 from dataclasses import field
 from typing import ClassVar

@@ -1,4 +1,6 @@
-"""The key and the value of a source: which version each pins, or which schema is made for it, and the columns that follow."""
+"""Which version the key and the value of a source pin, or which schema is made for them; the columns that follow; and what is refused
+(framings, primitive types, shared names).
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

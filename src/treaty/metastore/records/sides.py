@@ -1,4 +1,6 @@
-"""The key and the value of a source's records: columns with their types, and what encodes them."""
+"""The key and the value of a source's records: their columns with types, which of them a record of the source has, and what encodes
+them.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

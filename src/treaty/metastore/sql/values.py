@@ -1,4 +1,6 @@
-"""What statements of the metastore consist of, as frozen values: columns of heads, literals and conditions."""
+"""What statements of the metastore consist of, as frozen values: columns of heads, literals (times, arrays, maps, structs) and
+conditions.
+"""
 
 from datetime import UTC, datetime
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""The columns of a frame, in the words of plans."""
+"""The columns of a Spark frame in the words of plans, and which types no plan takes."""
 
 from pyspark.sql import types as spark
 

@@ -1,4 +1,4 @@
-"""Small bodies of answers: versions and ids of a schema, associations, outcomes of commands."""
+"""Small bodies of answers: where a schema is used, contexts, associations, outcomes of commands."""
 
 from msgspec import Struct
 

@@ -1,4 +1,6 @@
-"""Schemas and versions as answers."""
+"""`SchemaBody` and `CheckedBody`: versions, schemas, registrations and checks as bodies of answers, and back; which members only
+Treaty's details have.
+"""
 
 from msgspec import UNSET, Struct, UnsetType
 

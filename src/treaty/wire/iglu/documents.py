@@ -1,4 +1,4 @@
-"""Schemas and data of Iglu as bodies of requests and answers."""
+"""Schemas and data of Iglu as bodies of requests and answers: how large and how deep they may be, and what `self` must say."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,6 @@
-"""Groups: their names, their properties, and the tokens of their pages."""
+"""Groups of Pravega as subjects of the registry and back: names, what a body to create one must have (`create_of`), policies that can't
+be compared, and the sealed tokens of pages.
+"""
 
 import base64
 import binascii

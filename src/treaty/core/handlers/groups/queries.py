@@ -1,4 +1,4 @@
-"""A subject with its settings, alone and in a list."""
+"""Answers about a subject as a group: its settings, its level in force and its format, alone and in a list."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Versions of a subject by ordinal and by type, its history, and which versions have a schema."""
+"""Answers about versions by ordinal and by type, the history of a subject, which versions have a schema, and which of them can be read."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Enums: their values, options and what they set aside."""
+"""Enums read from their text, with their values, options and what they set aside."""
 
 from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.formats.protobuf.model import Enum, EnumValue, IdentifierValue, ProtoOption, ReservedStatement

@@ -1,4 +1,4 @@
-"""Messages and their members: fields, maps, groups, oneofs, extensions of other messages."""
+"""Messages read from their text, with their fields, maps, groups and oneofs, and extensions of other messages."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

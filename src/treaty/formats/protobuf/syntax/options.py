@@ -1,4 +1,4 @@
-"""Options: their names, and constants up to whole messages in text format."""
+"""Options read from their text: names, and constants up to whole messages in text format."""
 
 from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.formats.format import InvalidSchemaError

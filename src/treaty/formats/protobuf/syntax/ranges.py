@@ -1,4 +1,4 @@
-"""Numbers and names set aside: ``extensions`` and ``reserved``."""
+"""The statements ``extensions`` and ``reserved`` read: which numbers and names a message or enum sets aside, and which can't be."""
 
 from treaty.formats.protobuf.model import ExtensionsStatement, NumberRange, ReservedStatement, SourceLocation
 from treaty.formats.protobuf.syntax.cursor import INT32, TokenCursor

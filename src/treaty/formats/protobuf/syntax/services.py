@@ -1,4 +1,4 @@
-"""Services and their methods."""
+"""Services and their methods read from their text."""
 
 from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.formats.protobuf.model import ProtoOption, RpcMethod, RpcService

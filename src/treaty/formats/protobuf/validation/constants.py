@@ -1,4 +1,4 @@
-"""Constants against the fields that they are for."""
+"""Rules of constants: whether the value of an option or default fits the field that it is for."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Extensions: which messages take them, under which numbers, and as what they were declared."""
+"""Rules of extensions: which messages take them, under which numbers, and as what they were declared."""
 
 import re
 from bisect import bisect_right

@@ -1,4 +1,4 @@
-"""Fields: labels, defaults, maps, and options that suit only some types."""
+"""Rules of single fields: labels, defaults, maps, names in JSON, and options that suit only some types."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,6 @@
-"""Messages and enums: numbers, names, reserved ranges, first values, and names that are too much alike."""
+"""Rules of messages and enums: numbers and names that are taken, illegal or reserved (`_check_reserved`), ranges that overlap, first
+values.
+"""
 
 from bisect import bisect_right
 from collections.abc import Iterable

@@ -1,4 +1,6 @@
-"""The state of the topic's records: rows, position, and the last appends. Pure."""
+"""Which records of a topic with one owner are the log, and which position they come to: whole transactions in their order, gaps and
+forks found. Pure.
+"""
 
 from collections import deque
 from collections.abc import Mapping

@@ -1,4 +1,6 @@
-"""One request of the metastore's API and its answer, and the endpoints."""
+"""The endpoints of the metastore's API: scripts that are carried out, lists of sources, queries and types, and what `If-Match` says a
+source must be.
+"""
 
 import re
 from collections.abc import Mapping
