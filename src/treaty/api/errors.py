@@ -1,4 +1,4 @@
-"""Errors of HTTP itself, and the response for any error."""
+"""Errors of HTTP itself, and the response for any error: status, body, and headers such as `Retry-After`."""
 
 import logging
 import math

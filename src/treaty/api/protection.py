@@ -1,4 +1,4 @@
-"""Protection of a node: rights, audit log, read-only mode."""
+"""Protection of a node: how rights, the audit log and the read-only mode of a server are opened and put around the registry."""
 
 import asyncio
 from collections.abc import AsyncIterator

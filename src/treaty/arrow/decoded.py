@@ -1,4 +1,4 @@
-"""`Decoded`: the result of decoding a batch of frames."""
+"""`DecodedBatch`: the result of decoding a batch of frames, record and error for each row; and batches read row by row."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

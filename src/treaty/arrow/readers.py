@@ -1,4 +1,4 @@
-"""The readers of batches, by format and engine of a plan."""
+"""Which reader of batches a plan gets in Arrow, by its format and engine."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""Opens the log of a URL."""
+"""Which log a URL opens, with which options, and what is wrong with one that opens none (`LogUrlError`)."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Registries as arguments: an object, or the URL of a server."""
+"""Registries as arguments of functions: an object is taken as it is, the URL of a server is connected to."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

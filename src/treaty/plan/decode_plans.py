@@ -1,4 +1,6 @@
-"""Making and extending decode plans."""
+"""Making and extending decode plans: which versions are writers, which are left out (columns of one name), and which is read without a
+framing.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet

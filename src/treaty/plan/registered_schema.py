@@ -1,4 +1,4 @@
-"""`RegisteredSchema`: a schema as the registry has it."""
+"""`RegisteredSchema`: a schema as the registry has it: where it is used, its format, its parsed form, and whether it is live."""
 
 from dataclasses import dataclass
 from typing import Any

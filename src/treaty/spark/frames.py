@@ -1,4 +1,4 @@
-"""Frame headers as Spark columns."""
+"""The bytes before a payload as Spark columns: the id of a frame, its magic byte, and the schema id that a head means."""
 
 from collections.abc import Mapping
 from zlib import crc32

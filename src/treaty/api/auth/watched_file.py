@@ -1,4 +1,4 @@
-"""A file that is read again when it changes."""
+"""A file that is read again when it changes: by which signature that is seen, and what is said of a bad one (`AuthFileError`)."""
 
 import os
 from dataclasses import dataclass, field

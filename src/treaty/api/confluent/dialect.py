@@ -1,4 +1,6 @@
-"""Confluent's REST dialect over a registry."""
+"""Confluent's REST dialect: where a request leads, which media type its answer has and whether it has Treaty's details, which answers
+the response cache may keep, and how answers are printed.
+"""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""The API of Iglu Server over a registry. Answers are not cached: a write is seen by all nodes at once."""
+"""The API of Iglu Server: how answers and errors are printed. Answers are not cached: a write is seen by all nodes at once."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""ksqlDB's REST interface over a registry."""
+"""ksqlDB's REST interface: which media types are taken, and how answers and errors are printed."""
 
 import msgspec
 from starlette.requests import Request as HttpRequest

@@ -1,4 +1,4 @@
-"""The metastore's API over a registry."""
+"""The metastore's API: how a request is read, and how answers and errors are printed."""
 
 from collections.abc import Callable
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""The API of Pravega's schema registry over a registry."""
+"""The API of Pravega's schema registry: how a request is read, and how answers and errors are printed."""
 
 from http import HTTPStatus
 

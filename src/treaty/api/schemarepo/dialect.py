@@ -1,4 +1,6 @@
-"""The APIs of schema-repo and of AVRO-1124 over a registry. Answers are not cached."""
+"""The APIs of schema-repo and of AVRO-1124: how a request is read, which type of content its answer has, and how errors are printed.
+Answers are not cached.
+"""
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response

@@ -1,4 +1,4 @@
-"""Topics: end offsets, cleanup policy, and creation."""
+"""Topics of a cluster: a compacted one is made, or refused as unfit; end offsets, and offsets at a time."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

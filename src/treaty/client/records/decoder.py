@@ -1,4 +1,4 @@
-"""Decodes framed records of any format to JSON values."""
+"""Framed records of any format become JSON values: by which schema, and how bytes are shown that have none."""
 
 import base64
 from collections.abc import Callable, Iterable

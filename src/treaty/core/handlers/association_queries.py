@@ -1,4 +1,4 @@
-"""Queries of associations."""
+"""Associations are read: of a subject, of a resource, in lists; and the refusals that all requests about them share."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice

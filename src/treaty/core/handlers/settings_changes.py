@@ -1,4 +1,4 @@
-"""Changing settings: config and mode."""
+"""Config and mode are changed, deleted and read: which scopes and members can be, and what a change does to versions and names."""
 
 from dataclasses import fields, replace
 from itertools import chain

@@ -1,4 +1,4 @@
-"""Names that a text uses and does not define."""
+"""Names that an Avro text uses and does not define: these are its references."""
 
 from treaty.formats.avro.model import PRIMITIVES, full_name
 from treaty.formats.format import ReferenceName

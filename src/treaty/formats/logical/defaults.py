@@ -1,4 +1,4 @@
-"""Which values a member may have as its default."""
+"""Which values a member of a logical type may have as its default."""
 
 from collections.abc import Mapping
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Protobuf text or descriptor to a linked schema."""
+"""Protobuf text or descriptor to a linked schema, and the imports that a text needs."""
 
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import ReferenceName

@@ -1,4 +1,4 @@
-"""Results of statements, and the errors of a script."""
+"""Results of statements as rows, Arrow and HTML; and the errors of a script, each with its statement and place."""
 
 from collections.abc import Sequence
 from dataclasses import field

@@ -1,4 +1,4 @@
-"""The files of a project, and what is wrong with them."""
+"""The files of a project: which are read, and what is wrong with them."""
 
 import os
 from collections.abc import Iterator, Sequence

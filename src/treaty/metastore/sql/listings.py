@@ -1,4 +1,4 @@
-"""SHOW and DESCRIBE."""
+"""SHOW and DESCRIBE read: which words may follow."""
 
 from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.foreign_words import INSIDE

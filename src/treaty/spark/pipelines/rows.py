@@ -1,4 +1,6 @@
-"""Rows of a batch as the tables of a pipeline have them."""
+"""Rows of a batch as the tables of a pipeline have them: columns of good and of bad rows, what is kept of the source, and names that
+are refused.
+"""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F

@@ -1,4 +1,4 @@
-"""Sources of a registry as a body may read them."""
+"""Sources of a registry as a body may read them: which can be read at all, their columns, and which of these are never null."""
 
 from dataclasses import replace
 

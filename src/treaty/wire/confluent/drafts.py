@@ -1,4 +1,4 @@
-"""Schemas as posted: to be registered, looked up or checked."""
+"""Schemas as posted to Confluent's API: to be registered, derived, looked up or checked; and members of other APIs, which are refused."""
 
 from typing import Annotated, Any, Literal
 

@@ -1,4 +1,6 @@
-"""Header names, media types, and a `CallOptions` as headers."""
+"""Headers of Confluent's dialect: position, consistency, command id and media types of a request (`call_of`), and warnings of an
+answer.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache

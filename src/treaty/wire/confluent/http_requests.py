@@ -1,4 +1,4 @@
-"""Converts a request of core to an HTTP request."""
+"""A request of core as an HTTP request of Confluent's API: path, query and body; what that API has no place for is refused."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Converts an HTTP response to an answer of core, or to its error."""
+"""An HTTP response of Confluent's API as an answer of core, or as its error, also where another server has written it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""What a definition of a source must be in any state."""
+"""What a definition of a source must be in any state: its columns, keys, names, text and query, each refused where it can't be."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Sources are dropped, alone or with all that reads them."""
+"""Sources are dropped, alone or with all that reads them; what refuses that (protection, readers, hidden ones), and what goes along."""
 
 import hashlib
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Pins: the versions of subjects that sources are bound to."""
+"""Pins: the versions of subjects that sources are bound to; a dead one is refused, and schemas of a definition are registered."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A linked file against all rules of its syntax or edition."""
+"""A linked Protobuf file against all rules of its syntax or edition: which checks its messages, fields, enums and services go through."""
 
 from treaty.formats.protobuf.linker.diagnostics import DiagnosticList
 from treaty.formats.protobuf.linker.features import DEFAULTS, Features, inherit_features, read_features

@@ -1,4 +1,4 @@
-"""Which of the queries that are run once a source has.
+"""The queries that are run once into a source: which of them it has already, by the ledger beside its checkpoints.
 
 `once/N` beside the checkpoints of a source are events, in their order: a query was written, all rows were exchanged, or the table went back to
 a version. They say which of these queries the table has now, so that each is in it once, whatever became of the rows since.
