@@ -23,11 +23,19 @@ from pathlib import Path
 from typing import Any
 
 import treaty
-from benchmarks import http, load, million, register, world
+from benchmarks import http, load, million, register
 from treaty.assemble import connect
-from treaty.core.messages.schemas import GetSchema
-from treaty.core.messages.settings import Config
 
+try:
+    from benchmarks.pages import OFF
+except ImportError:  # a checkout of before there were pages
+    OFF = ()  # type: ignore[assignment]
+try:
+    from treaty.core.messages.schemas import GetSchema
+    from treaty.core.messages.settings import Config
+except ImportError:  # a checkout of before requests were declared by area
+    from treaty.core.answers import Config  # type: ignore[import-not-found,no-redef]
+    from treaty.core.requests import GetSchema  # type: ignore[import-not-found,no-redef]
 try:
     from treaty.core.registry import CallOptions
 except ImportError:  # a checkout of before the class had this name
@@ -173,7 +181,7 @@ def inside(asked: Asked, log: str = "memory:") -> Figures:
 
 
 def server(asked: Asked) -> Figures:
-    """A server over a SQLite file, asked over HTTP: CPU of the server for each request."""
+    """A server over a SQLite file, asked over HTTP: CPU of the server for each request. The index of pages, which is filled beside them, is off."""
 
     def by_number(there: int, _fresh: int) -> bytes:
         return load.request("GET", f"/subjects/{subject(there)}/versions/1")
@@ -190,7 +198,7 @@ def server(asked: Asked) -> Figures:
         if asked.callgrind:
             sys.executable = asked.callgrind
             load.Server.cpu = lambda server: _callgrind(server.pid, asked.callgrind).spent()  # type: ignore[assignment,method-assign]
-        with load.treaty(log) as server:
+        with load.treaty(log, *OFF) as server:
             load.ask(server.port, load.request("PUT", "/config", b'{"compatibility":"BACKWARD"}'))
             third = asked.subjects // ROUNDS
             first = [_asked(server, by_number, range(turn * third, (turn + 1) * third)) for turn in range(ROUNDS)]
@@ -216,6 +224,8 @@ def fill(asked: Asked) -> Figures:
     """Fill the large logs; not a figure of its own, because the rows are written below the law."""
     for path in (asked.plain, asked.aided):
         Path(path).parent.mkdir(parents=True)
+    from benchmarks import world  # noqa: PLC0415 (a checkout of before has none, and its other parts are measured)
+
     asyncio.run(world.fill(f"sqlite://{asked.plain}", asked.size))
     shutil.copy(asked.plain, asked.aided)
     world.wait_for("log", "state", f"sqlite://{asked.aided}")

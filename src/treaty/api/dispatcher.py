@@ -205,6 +205,8 @@ class RequestDispatcher:
             return self.as_text[raw_path]
         if raw_path == b"/" and self.people is not None and _is_browser(scope):
             return self.people
+        if not raw_path.startswith(tuple(self.mounted)):  # most requests: they are of the dialect without a prefix
+            return None
         for prefix, dialect in self.mounted.items():
             if raw_path.startswith(prefix) and raw_path[len(prefix) : len(prefix) + 1] in {b"", b"/"}:
                 return dialect
