@@ -9,6 +9,7 @@ from tests.laws.timed import TimedBench
 from tests.laws.toy import toy
 from tests.worlds.world import World
 from treaty.core import limits
+from treaty.core.access.rights import Access, AccessRule, with_included
 from treaty.core.messages.metastore.kept_files import CheckpointName, ListKeptFiles
 from treaty.core.messages.metastore.runners import AcquireRunner, AssignQueries, QueryPart
 from treaty.core.messages.metastore.scripts import RunScript, ScriptMember
@@ -32,6 +33,7 @@ from treaty.core.sources import ImportedQuery, QueryPlan, SchemaPin, SourceColum
 from treaty.core.state.metastore.keys import SourceKey
 from treaty.core.state.metastore.tables import SOURCE
 
+ALL = Access((AccessRule(("user:a",), with_included(("admin",)), ("*",), ("*",), sources=("*",), topics=("*",)),))
 COLUMNS = (SourceColumn("id", "INT", role="key"), SourceColumn("at", "TIMESTAMP"), SourceColumn("v", "INT"))
 KEY, VALUE = Subject(".", "k"), Subject(".", "v")
 
@@ -161,6 +163,9 @@ CHANGES: dict[str, tuple[Request[Any], str, Request[Any]]] = {
         replace(define("a"), assess=True), "SOURCE_KIND_DIFFERS", replace(define("a", "TABLE"), assess=True),
     ),
     "a protected query": (DropSource("kept"), "SOURCE_PROTECTED", DropSource("q")),
+    "a protected reader that would go along": (
+        DropSource("a", cascade=True, dry_run=True), "SOURCE_PROTECTED", DropSource("b", cascade=True, dry_run=True),
+    ),
     "a digest of nothing else": (DropSource("q", cascade=True, digest="0" * 16), "CASCADE_DIGEST", DropSource("q", cascade=True)),
     "other letters of another name": (ChangeSource("a", rename="É"), "SOURCE_TAKEN", ChangeSource("é", rename="É")),
     "a place of checkpoints": (
@@ -202,7 +207,10 @@ def bench() -> TimedBench:
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_command_is_refused_for_its_fault_alone(bench: TimedBench, what: str) -> None:
+@pytest.mark.parametrize("rights", [None, ALL], ids=["no rights", "all rights"])
+def test_a_command_is_refused_for_its_fault_alone(bench: TimedBench, what: str, rights: Access | None) -> None:
+    """At a server without rights, and of somebody who has all of them."""
+    bench.access = rights
     refused, rule, accepted = CHANGES[what]
     assert (rule_of(bench, refused), rule_of(bench, accepted)) == (rule, "")
 
