@@ -1,8 +1,9 @@
 """Laws of sealed metadata: what is sealed opens again, every node seals alike, and nothing plain is left in a row."""
 
 import base64
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -17,9 +18,11 @@ from treaty.core.messages.settings import Config, GetConfig, Scope, SetConfig
 from treaty.core.messages.versions import GetVersion
 from treaty.core.refusals import NotPermitted
 from treaty.core.schema import SEALED, Metadata
+from treaty.core.state import values
 from treaty.core.state.commit import START
 from treaty.core.state.rows import Row, UnreadableValue, decode_row, encode_row
 from treaty.core.state.state_tables import ENCRYPTION_KEY
+from treaty.core.state.table import Key
 from treaty.core.state.tables import DictTables
 from treaty.core.state.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
 from treaty.node.encryption import NO_KEYS, KeyFileError, MetadataCipher, encrypt_decisions, read_keys
@@ -162,6 +165,37 @@ def test_settings_and_what_is_remembered_of_them_are_sealed_too(tmp_path: Path) 
     assert bench.do(SetConfig(Scope(*S), Config(default_metadata=OWNED)), "first") == stored, "answered from memory"
     assert "hunter2" not in texts_of(bench)
     assert "hunter2" in str(stored)
+
+
+PLACES = [(kind, member.name) for kind in vars(values).values() if is_dataclass(kind) for member in fields(kind)
+          if "Metadata" in str(member.type)]  # fmt: skip
+"""Members of rows that hold metadata."""
+HOLDERS: dict[type, tuple[str, Key, Any]] = {
+    Schema: ("schema", (".", 1), Schema("g", "TOY", "[]", "l")),
+    ConfigValue: ("config", ("subject", ".", "s"), ConfigValue()),
+}
+"""Table, key and value of a row of each kind that has such members."""
+
+
+@pytest.mark.parametrize(("kind", "member"), PLACES, ids=lambda part: getattr(part, "__name__", part))
+@pytest.mark.parametrize("beside", [None, Metadata(properties=(("owner", "ada"),))], ids=["alone", "beside others"])
+def test_metadata_is_sealed_wherever_a_row_holds_it(
+    tmp_path: Path, kind: type, member: str, beside: Metadata | None
+) -> None:
+    """Also where no other member of the row has a sensitive property; and a node without the key writes none of it."""
+    others = {name: beside for holder, name in PLACES if holder is kind}
+    table, key, value = HOLDERS[kind]
+    row = Row(table, key, replace(value, **(others | {member: OWNED})))
+    cipher, tables = vault(tmp_path, 0), DictTables()
+    sealed, *key_rows = cipher.encrypt(row, tables)
+    stored: Any = sealed.value
+    assert "hunter2" not in str(stored)
+    assert cipher.decrypt(stored) == row.value
+    tables.apply([encode_row(key_row) for key_row in key_rows], START)
+    for other in (NO_KEYS, vault(tmp_path, 1)):
+        assert other.decrypt(stored) == stored
+    with pytest.raises(NotPermitted):
+        NO_KEYS.encrypt(row, tables)
 
 
 def test_a_node_without_the_key_reads_what_is_sealed_and_writes_none(tmp_path: Path) -> None:
