@@ -8,6 +8,9 @@ from treaty.core.messages.request import Request
 from treaty.core.operations import refuse_unless_allowed
 from treaty.core.refusals import Forbidden
 
+ALL = Access((AccessRule(("user:a",), with_included(("admin",)), ("*",), ("*",), sources=("*",), topics=("*",)),))
+"""The access of somebody who may do everything."""
+
 
 def access(*may: Permission, subjects: Iterable[str] = ("*",), contexts: Iterable[str] = (".",)) -> Access:
     return Access((AccessRule(("user:a",), with_included(may), tuple(subjects), tuple(contexts)),))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.laws.holder import ALL
 from tests.laws.timed import TimedBench
 from tests.laws.toy import toy
 from tests.worlds.drafts import referring
@@ -131,6 +132,8 @@ def test_a_version_goes_for_good_where_nobody_holds_it(way: str) -> None:
                 bench.do(DeleteSubject(USER))
             bench.do(later)
         rules[holder], expected[holder] = rule_of(bench, request), OTHERWISE.get((way, holder), rule)
+        bench.access = ALL
+        assert rule_of(bench, request) == rules[holder], "rights change nothing"
         if rules[holder] == "":
             bench.do(request)
         assert [str(violation) for violation in find_violations(bench.tables)] == [], holder

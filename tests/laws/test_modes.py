@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.laws.toy import Bench, toy
+from tests.laws.holder import ALL
+from tests.laws.timed import TimedBench
+from tests.laws.toy import toy
 from treaty.core.command import Decision
 from treaty.core.handlers.settings import MODES
 from treaty.core.messages import associations as t
@@ -103,10 +105,17 @@ ELSEWHERE = ("policies", "api_keys", "metastore")
 
 def refusal_under(mode: str, at: Scope, before: Iterable[Request[Any]], request: Request[Any]) -> str:
     """What a mode says to a command, or to the entry of its batch; empty where rows are written."""
-    bench = Bench()
+    bench = TimedBench()
     for earlier in before:
         bench.do(earlier)
     bench.do(SetMode(at, mode, force=True))
+    refusal = refusal_of(bench, request)
+    bench.access = ALL
+    assert refusal_of(bench, request) == refusal, "rights change nothing"
+    return refusal
+
+
+def refusal_of(bench: TimedBench, request: Request[Any]) -> str:
     verdict = bench.verdict(request, "asked")
     if isinstance(verdict, Refusal):
         return verdict.reason.message

@@ -1,15 +1,17 @@
 """Edges of commands about sources: what is refused, and beside it the nearest that is taken."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.laws.holder import ALL
 from tests.laws.timed import TimedBench
 from tests.laws.toy import toy
 from tests.worlds.world import World
 from treaty.core import limits
-from treaty.core.access.rights import Access, AccessRule, with_included
+from treaty.core.access.rights import Access
 from treaty.core.messages.metastore.kept_files import CheckpointName, ListKeptFiles
 from treaty.core.messages.metastore.runners import AcquireRunner, AssignQueries, QueryPart
 from treaty.core.messages.metastore.scripts import RunScript, ScriptMember
@@ -33,7 +35,6 @@ from treaty.core.sources import ImportedQuery, QueryPlan, SchemaPin, SourceColum
 from treaty.core.state.metastore.keys import SourceKey
 from treaty.core.state.metastore.tables import SOURCE
 
-ALL = Access((AccessRule(("user:a",), with_included(("admin",)), ("*",), ("*",), sources=("*",), topics=("*",)),))
 COLUMNS = (SourceColumn("id", "INT", role="key"), SourceColumn("at", "TIMESTAMP"), SourceColumn("v", "INT"))
 KEY, VALUE = Subject(".", "k"), Subject(".", "v")
 
@@ -206,13 +207,45 @@ def bench() -> TimedBench:
     return bench
 
 
+MEMBERS = {CreateSource: "create", ChangeSource: "change", SetSourceState: "state", DropSource: "drop"}
+
+
+def in_script(request: Any) -> Request[Any] | None:
+    """A script of this command alone; None where no script takes it."""
+    if type(request) not in MEMBERS or getattr(request, "assess", False) or getattr(request, "dry_run", False):
+        return None
+    if isinstance(request, CreateSource) and request.definition.query is not None:
+        return None
+    return RunScript((ScriptMember(**{MEMBERS[type(request)]: request}),))
+
+
+def as_dry_run(request: Any) -> Request[Any] | None:
+    """The dry run of a command; None where it has none, or tells what its digest is."""
+    if not hasattr(request, "dry_run") or getattr(request, "digest", ""):
+        return None
+    dry: Request[Any] = replace(request, dry_run=True)
+    return dry
+
+
+WAYS: dict[str, tuple[Access | None, Callable[[Request[Any]], Request[Any] | None]]] = {
+    "no rights": (None, lambda request: request),
+    "all rights": (ALL, lambda request: request),
+    "a script": (None, in_script),
+    "a dry run": (None, as_dry_run),
+    "a dry run with all rights": (ALL, as_dry_run),
+}
+"""Ways in which a command comes, and the rights of who sends it."""
+
+
 @pytest.mark.parametrize("what", CHANGES)
-@pytest.mark.parametrize("rights", [None, ALL], ids=["no rights", "all rights"])
-def test_a_command_is_refused_for_its_fault_alone(bench: TimedBench, what: str, rights: Access | None) -> None:
-    """At a server without rights, and of somebody who has all of them."""
-    bench.access = rights
+@pytest.mark.parametrize("way", WAYS)
+def test_a_command_is_refused_for_its_fault_alone(bench: TimedBench, way: str, what: str) -> None:
+    """Alike in each way in which it comes."""
+    bench.access, make = WAYS[way]
     refused, rule, accepted = CHANGES[what]
-    assert (rule_of(bench, refused), rule_of(bench, accepted)) == (rule, "")
+    pair = [request for request in map(make, (refused, accepted)) if request is not None]
+    if len(pair) == 2:
+        assert [rule_of(bench, request) for request in pair] == [rule, ""]
 
 
 def test_a_column_that_is_set_stays_at_its_place_and_is_what_the_command_says(bench: TimedBench) -> None:
