@@ -221,7 +221,7 @@ def in_script(request: Any) -> Request[Any] | None:
 
 def as_dry_run(request: Any) -> Request[Any] | None:
     """The dry run of a command; None where it has none, or tells what its digest is."""
-    if not hasattr(request, "dry_run") or getattr(request, "digest", ""):
+    if getattr(request, "digest", "") or not hasattr(request, "dry_run"):
         return None
     dry: Request[Any] = replace(request, dry_run=True)
     return dry
