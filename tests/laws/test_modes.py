@@ -165,3 +165,26 @@ def test_the_mode_of_a_subject_counts_before_that_of_its_context(mode: str) -> N
         what: refusal_under(mode, context, (*before, own), request) for what, (before, request) in CHANGES.items()
     }
     assert {*refusals.values()} == {""}, refusals
+
+
+GIVEN: dict[str, Case] = {
+    "an id": ((), Register(S, toy("a"), schema_id=90)),
+    "an id and a number": ((FIRST,), Register(S, toy("a", "b?"), schema_id=90, number=7)),
+    "an imported subject": ((), x.ImportSubject(S, SETTINGS)),
+    "an imported version": ((FIRST,), x.ImportVersion(S, toy("b?"), 4, 9)),
+    "an imported encoding": ((FIRST,), x.ImportEncoding(S, 3, 0)),
+    "an imported association": (
+        (FIRST,), t.Associate(TOPIC, (replace(WEAK, given=t.ImportedAssociation(f"{1:032x}")),)),
+    ),
+}  # fmt: skip
+"""Commands whose sender gives what the registry counts up otherwise."""
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("at", ["a subject", "its context", "everything"])
+def test_ids_are_given_in_the_modes_for_that_alone(mode: str, at: str) -> None:
+    if mode == "FORWARD" and at != "everything":
+        return
+    refusals = {what: refusal_under(mode, SCOPES[at], *case) for what, case in GIVEN.items()}
+    taken = {what for what, refusal in refusals.items() if refusal == ""}
+    assert taken == ({*GIVEN} if mode in {"IMPORT", "FORWARD"} else set()), refusals
