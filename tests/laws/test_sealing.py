@@ -12,12 +12,20 @@ from hypothesis import strategies as st
 from tests.laws.toy import Bench, S, ToyGrammar, toy
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
-from treaty.core.messages.registration import Register
+from treaty.core.messages import associations as t
+from treaty.core.messages.groups import GroupSettings
+from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.metastore.scripts import RunScript, ScriptMember
+from treaty.core.messages.registration import Derive, Register
 from treaty.core.messages.request import Request
-from treaty.core.messages.settings import Config, GetConfig, Scope, SetConfig
+from treaty.core.messages.schemaver import Publish
+from treaty.core.messages.settings import Config, GetConfig, Scope, SetConfig, SetMode
+from treaty.core.messages.transfers import ImportSubject, ImportVersion
 from treaty.core.messages.versions import GetVersion
+from treaty.core.names import Subject
 from treaty.core.refusals import NotPermitted
 from treaty.core.schema import SEALED, Metadata
+from treaty.core.sources import SourceColumn, SourcePart
 from treaty.core.state import values
 from treaty.core.state.commit import START
 from treaty.core.state.rows import Row, UnreadableValue, decode_row, encode_row
@@ -196,6 +204,49 @@ def test_metadata_is_sealed_wherever_a_row_holds_it(
         assert other.decrypt(stored) == stored
     with pytest.raises(NotPermitted):
         NO_KEYS.encrypt(row, tables)
+
+
+SECRET = Register(S, toy("a", metadata=OWNED))
+TOPIC = t.Resource("t", "ns", "id-t")
+SOURCE = m.CreateSource(
+    m.SourceDefinition(
+        "s", "STREAM", "", (SourceColumn("a", "INT"),), value=SourcePart("AVRO", "prefix"), connector="kafka", place="s"
+    ),
+    value_schema=SECRET,
+)
+CARRYING: dict[str, tuple[tuple[Request[Any], ...], Request[Any]]] = {
+    "a registration": ((), SECRET),
+    "a registration with an id": ((SetMode(Scope(*S), "IMPORT"),), replace(SECRET, schema_id=7)),
+    "a version from another": ((Register(S, toy("a")),), Derive(S, 1, metadata=OWNED)),
+    "a publication": ((), Publish(Subject(".", "v/n/toy"), "1-0-0", SECRET.draft)),
+    "an imported version": (
+        (SetMode(Scope(*S), "IMPORT"), ImportSubject(S, GroupSettings("treaty"))), ImportVersion(S, SECRET.draft, 0, 1),
+    ),
+    "a schema of a topic": ((), t.Associate(TOPIC, (t.AssociationSpec(subject=S, schema=SECRET),))),
+    "a schema of a topic in a batch": (
+        (), t.ChangeAssociations(
+            (t.ResourceChange(TOPIC, (t.AssociationChange("CREATE", t.AssociationSpec(subject=S, schema=SECRET)),)),)
+        ),
+    ),
+    "a schema of a source": ((), SOURCE),
+    "a schema of a source in a script": ((), RunScript((ScriptMember(SOURCE),))),
+    **{f"a config with {name}": ((), SetConfig(Scope(*S), Config(**{name: OWNED})))
+       for holder, name in PLACES if holder is ConfigValue},
+}  # fmt: skip
+"""What was done before, and a command that carries metadata."""
+
+
+@pytest.mark.parametrize("what", CARRYING)
+def test_metadata_is_sealed_whatever_command_brings_it(tmp_path: Path, what: str) -> None:
+    """Also in what is remembered of the command."""
+    before, request = CARRYING[what]
+    bench = Sealed(vault(tmp_path, 0))
+    for earlier in before:
+        bench.do(earlier)
+    answer = bench.do(request, "asked")
+    assert "hunter2" not in texts_of(bench)
+    assert SEALED in texts_of(bench)
+    assert bench.do(request, "asked") == answer, "answered from memory"
 
 
 def test_a_node_without_the_key_reads_what_is_sealed_and_writes_none(tmp_path: Path) -> None:
