@@ -230,8 +230,8 @@ CARRYING: dict[str, tuple[tuple[Request[Any], ...], Request[Any]]] = {
     ),
     "a schema of a source": ((), SOURCE),
     "a schema of a source in a script": ((), RunScript((ScriptMember(SOURCE),))),
-    **{f"a config with {name}": ((), SetConfig(Scope(*S), Config(**{name: OWNED})))
-       for holder, name in PLACES if holder is ConfigValue},
+    "a config that completes": ((), SetConfig(Scope(*S), Config(default_metadata=OWNED))),
+    "a config that overrides": ((), SetConfig(Scope(*S), Config(override_metadata=OWNED))),
 }  # fmt: skip
 """What was done before, and a command that carries metadata."""
 
