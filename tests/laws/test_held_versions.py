@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.laws.holder import ALL
+from tests.laws.holder import ALL, access
 from tests.laws.timed import TimedBench
 from tests.laws.toy import toy
 from tests.worlds.drafts import referring
@@ -18,13 +18,14 @@ from treaty.core.messages.metastore.sources import ChangeSource, CreateSource, S
 from treaty.core.messages.names import GetPin
 from treaty.core.messages.registration import Register
 from treaty.core.messages.request import LATEST, Request
+from treaty.core.messages.schemaver import DeletePublished, Publish
 from treaty.core.messages.settings import Scope, SetMode
 from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.sources import QueryPlan, SchemaPin, SourceColumn, SourcePart, SourceRead
 
-HELD, USER = Subject(".", "held"), Subject(".y", "user")
+HELD, USER = Subject(".", "v/n/toy"), Subject(".y", "user")
 COLUMNS = (SourceColumn("a", "INT"),)
 TOPIC = t.Resource("t", "ns", "id-t")
 STRONG = t.AssociationSpec(subject=HELD, lifecycle="STRONG")
@@ -138,3 +139,36 @@ def test_a_version_goes_for_good_where_nobody_holds_it(way: str) -> None:
             bench.do(request)
         assert [str(violation) for violation in find_violations(bench.tables)] == [], holder
     assert rules == expected
+
+
+PUBLISHED = (Publish(HELD, "1-0-0", toy("a")), Publish(HELD, "1-0-1", toy("a", "b?")))
+SOFT: Mapping[str, tuple[tuple[Request[Any], ...], Request[Any]]] = {
+    "of a version": ((FIRST, SECOND), DeleteVersion(HELD, 2)),
+    "of the last version": ((FIRST,), DeleteVersion(HELD, 1)),
+    "of a subject": ((FIRST, SECOND), DeleteSubject(HELD)),
+    "of an ordinal": ((FIRST, SECOND), g.DeleteOrdinal(HELD, 1)),
+    "of a label": (PUBLISHED, DeletePublished(HELD, "1-0-1")),
+}
+"""What is done before one holds the version, and its soft deletion."""
+BLIND = access("delete", "read", subjects=(HELD.name, USER.name), contexts=("*",))
+"""The access of who may delete subjects and see no source."""
+
+
+@pytest.mark.parametrize("way", SOFT)
+def test_a_soft_deletion_warns_of_the_sources_that_pin_a_version(way: str) -> None:
+    """Who may not see a source hears nothing of it; who refers to a version refuses this too."""
+    before, request = SOFT[way]
+    heard = {}
+    for holder in RULES:
+        bench = TimedBench()
+        for earlier in before:
+            bench.do(earlier)
+        hold(bench, holder)
+        heard[holder] = []
+        for bench.access in (None, ALL, BLIND):
+            verdict: Any = bench.verdict(request, "asked")
+            heard[holder].append(verdict.reason.rule if isinstance(verdict, Refusal) else verdict.answer.warnings)
+    nothing, named, referred = [()] * 3, [("pinning",), ("pinning",), ()], ["REFERENCED"] * 3
+    assert heard == {
+        holder: named if holder in PINS else referred if holder == "a schema" else nothing for holder in RULES
+    }
