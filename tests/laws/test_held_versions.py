@@ -158,7 +158,7 @@ BLIND = access("delete", "read", subjects=(HELD.name, USER.name), contexts=("*",
 def test_a_soft_deletion_warns_of_the_sources_that_pin_a_version(way: str) -> None:
     """Who may not see a source hears nothing of it; who refers to a version refuses this too."""
     before, request = SOFT[way]
-    heard = {}
+    heard: dict[str, list[Any]] = {}
     for holder in RULES:
         bench = TimedBench()
         for earlier in before:
