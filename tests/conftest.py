@@ -50,12 +50,14 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long tests come first, so that no worker is left alone with one at the end.
+    """Long tests come first, so that no worker is left alone with one at the end. Names are the same in each of them.
 
     Spark's bridge leaves its sockets to the garbage collector, which may come to them in any later test.
     """
     items.sort(key=lambda item: (item.get_closest_marker("slow") is None, item.name.partition("[")[0] not in QUICK))
     for item in items:
+        if " at 0x" in item.name:
+            raise pytest.UsageError(f"{item.nodeid} has another name in each process: give its parameters ids")
         if item.get_closest_marker("jvm"):
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,8 @@ def coverage(workers: int, *, anew: bool = False) -> Coverage:
             environment = {**os.environ, RECORD: folder}
             subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=False)
             parts = [one.read_text() for one in sorted(Path(folder).glob("*.jsonl"))]
+        if not parts:
+            sys.exit(f"no test ran, so nothing was recorded; see what this prints: {shlex.join(command)}")
         keep(parts)
     members = json.loads(RECORDED.read_text())
     return read_coverage(
