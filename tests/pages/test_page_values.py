@@ -10,11 +10,13 @@ import pytest
 
 from treaty.assemble import connect_async
 from treaty.core.messages import associations as t
+from treaty.core.messages.encodings import AssignEncoding
 from treaty.core.messages.listings import ListVersions
 from treaty.core.messages.metastore import sources as m
+from treaty.core.messages.names import GetPin
 from treaty.core.messages.policies import CreatePolicy
 from treaty.core.messages.registration import Register, SubjectCreation
-from treaty.core.messages.request import Request
+from treaty.core.messages.request import LATEST, Request
 from treaty.core.messages.schemas import UsesOf
 from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
 from treaty.core.messages.versions import DeleteSubject, DeleteVersion
@@ -22,7 +24,7 @@ from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import Refusal, SchemaNotFound
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.schema import Draft, Metadata, Reference
-from treaty.core.sources import SourceColumn, SourcePart
+from treaty.core.sources import QueryPlan, SchemaPin, SourceColumn, SourcePart, SourceRead
 from treaty.core.state.values import PolicyValue
 from treaty.web.pages import home, schema, sources, subject, subjects
 from treaty.web.pages.deletion import show_deletion
@@ -252,7 +254,32 @@ KEY_PIN = m.CreateSource(
     m.SourceDefinition("pinned", "STREAM", "", (X,), SourcePart("AVRO"), SourcePart("JSON"), place="orders"),
     key_schema=Register(ORDERS, Draft(ORDER)),
 )
-SITUATIONS: Mapping[str, list[Request[Any]]] = {
+
+
+async def pin_of(registry: AsyncRegistry, subject: Subject) -> SchemaPin:
+    pin = (await registry.ask(GetPin(subject, LATEST))).answer
+    return SchemaPin(*subject, pin.generation, pin.version.ordinal, pin.version.schema_id)
+
+
+async def read_by_query(registry: AsyncRegistry) -> None:
+    """A query reads a source by the latest version, and the source is bound to another schema since."""
+    others = Subject(".x", "others")
+    await registry.ask(Register(others, Draft(ORDER)))
+    pins = [await pin_of(registry, one) for one in (ORDERS, others)]
+    parts = [SourcePart("AVRO", pin=pin) for pin in pins]
+    base = m.SourceDefinition("base", "STREAM", "", (X,), value=parts[0], connector="kafka", place="base")
+    made = (await registry.ask(m.CreateSource(base))).answer
+    read = SourceRead("base", made.generation, "base", value=pins[0], columns=("x",))
+    query = QueryPlan("SELECT x FROM base", (read,))
+    await registry.ask(
+        m.CreateSource(m.SourceDefinition("pinned", "STREAM", "", (X,), connector="delta", place="pinned", query=query))
+    )
+    await registry.ask(m.ChangeSource("base", value=parts[1]))
+
+
+Step = Request[Any] | Callable[[AsyncRegistry], Awaitable[None]]
+ENCODED = AssignEncoding(ORDERS, 1)
+SITUATIONS: Mapping[str, list[Step]] = {
     "free": [],
     "used": [USER],
     "used by a deleted one": [USER, DeleteSubject(subject_of("user"))],
@@ -265,6 +292,15 @@ SITUATIONS: Mapping[str, list[Request[Any]]] = {
     "all deleted, used by a deleted one": [USER, DeleteSubject(subject_of("user")), DeleteSubject(ORDERS)],
     "all deleted, a source": [PIN, DeleteSubject(ORDERS)],
     "all deleted, a source by its key": [KEY_PIN, DeleteSubject(ORDERS)],
+    "a source that a query reads": [read_by_query],
+    "one deleted, a source that a query reads": [read_by_query, DeleteVersion(ORDERS, 2)],
+    "all deleted, a source that a query reads": [read_by_query, DeleteSubject(ORDERS)],
+    "one deleted and a topic": [DeleteVersion(ORDERS, 1), TOPIC],
+    "the latest deleted and a topic": [DeleteVersion(ORDERS, 2), TOPIC],
+    "encoded": [ENCODED],
+    "encoded and deleted": [ENCODED, DeleteVersion(ORDERS, 2)],
+    "encoded, and another deleted": [ENCODED, DeleteVersion(ORDERS, 1)],
+    "encoded, all deleted": [ENCODED, DeleteSubject(ORDERS)],
 }
 
 
@@ -275,8 +311,8 @@ def test_a_page_says_of_a_deletion_what_the_registry_does(situation: str, versio
         await registry.ask(SetConfig(Scope(), Config(level="NONE")))
         for text in ('"int"', ORDER):
             await registry.ask(Register(ORDERS, Draft(text)))
-        for asked in SITUATIONS[situation]:
-            await registry.ask(asked)
+        for step in SITUATIONS[situation]:
+            await (registry.ask(step) if isinstance(step, Request) else step(registry))
         query = {"name": "orders", **({"version": version} if version else {})}
         values = await values_of(show_deletion, registry, **query)
         unseen = await values_of(show_deletion, Blind(registry), **query)

@@ -1,33 +1,43 @@
 """Deletion from pages: who uses a subject or a version, whether a deletion would be refused, and the deletion itself."""
 
 import shlex
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from treaty.core.messages.associations import ListAssociations, OfSubject
+from treaty.core.messages.encodings import GetEncoding, ListEncodings
 from treaty.core.messages.listings import ListVersions
+from treaty.core.messages.metastore.sources import ListSources
 from treaty.core.messages.schemas import ReferencedBy, UsesOf
 from treaty.core.messages.versions import DeleteSubject, DeleteVersion, GetVersion, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, Refusal
 from treaty.core.sources import Source
+from treaty.core.state.metastore.indexes import pins_of
 from treaty.web.pages.page import ROWS, PageError, PageMoved, PageRequest, WebPage, is_number
-from treaty.web.pages.subject import list_pinned_sources
+from treaty.web.pages.subject import SOURCES
 from treaty.web.pages.templates import link_to, plural
 from treaty.web.pages.writes import confirm, with_address
+
+ENCODINGS = 1_000
+"""Encodings among which those of a version are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionUsers:
-    """Who uses what is to be deleted: versions that refer to it, schemas that the viewer may not see, sources, topics."""
+    """Who uses what is to be deleted: versions that refer to it, schemas that the viewer may not see, sources that pin it,
+    topics that would have no live version, and the ids of its encodings.
+    """
 
     versions: tuple[tuple[str, int], ...] = ()
     hidden: int = 0
     sources: tuple[Source, ...] = ()
     topics: tuple[str, ...] = ()
+    encodings: tuple[int, ...] = ()
 
     def refuses(self, *, is_permanent: bool) -> bool:
         """Return whether the registry refuses the deletion because of them."""
-        return bool(self.versions or self.hidden or self.topics or (is_permanent and self.sources))
+        return bool(self.versions or self.hidden or self.topics or (is_permanent and (self.sources or self.encodings)))
 
 
 async def show_deletion(request: PageRequest) -> WebPage:
@@ -77,17 +87,45 @@ async def find_users(
             places = uses.uses if uses else ()
             versions.update(one for one in places if not (is_whole and subject_of(one[0]) == subject))
             hidden.update(() if places else (schema_id,))
-    sources = await list_pinned_sources(request, subject)
-    if not is_whole:
-        ids = {version.schema_id for version in going}
-        sources = [
-            source
-            for source in sources
-            if any(part and part.pin and part.pin.schema_id in ids for part in (source.key, source.value))
-        ]
-    listed = await request.ask_or_none(ListAssociations(OfSubject(subject), limit=ROWS), Refusal) if is_whole else None
-    topics = tuple(association.resource.name for association in listed.associations) if listed else ()
-    return DeletionUsers(tuple(sorted(versions)[:ROWS]), len(hidden), tuple(sources[:ROWS]), topics)
+    sources = await _list_pinning(request, subject, None if is_whole else {version.schema_id for version in going})
+    topics = await _list_topics(request, subject, None if is_whole else going[0].number)
+    encodings = await _list_encodings(request, subject, None if is_whole else going[0].number) if is_permanent else ()
+    return DeletionUsers(tuple(sorted(versions)[:ROWS]), len(hidden), tuple(sources[:ROWS]), topics, encodings)
+
+
+async def _list_pinning(request: PageRequest, subject: Subject, ids: Collection[int] | None) -> list[Source]:
+    """Return the sources that pin versions of a subject with these schema ids, or any: by their keys and values, and by
+    those of what their queries read.
+    """
+    answer = await request.ask_or_none(ListSources(limit=SOURCES), Refusal)
+    return [
+        source
+        for source in (answer.sources if answer else ())
+        if any(
+            Subject(pin.context, pin.subject) == subject and (ids is None or pin.schema_id in ids)
+            for pin in pins_of(source)
+        )
+    ]
+
+
+async def _list_topics(request: PageRequest, subject: Subject, number: int | None) -> tuple[str, ...]:
+    """Return the topics that are associated with a subject, which needs a live version for them beside the one that goes."""
+    if number is not None:
+        live = await request.ask_or_none(ListVersions(subject), NotFound)
+        if live is not None and any(other != number for other in live.numbers):
+            return ()
+    listed = await request.ask_or_none(ListAssociations(OfSubject(subject), limit=ROWS), Refusal)
+    return tuple(association.resource.name for association in listed.associations) if listed else ()
+
+
+async def _list_encodings(request: PageRequest, subject: Subject, number: int | None) -> tuple[int, ...]:
+    """Return the first ids of encodings of a version of a subject, or of all versions."""
+    listed = await request.ask_or_none(ListEncodings(subject), Refusal)
+    ids = listed.ids if listed else ()
+    if number is None:
+        return ids[:ROWS]
+    encodings = [await request.ask_or_none(GetEncoding(subject, id_), Refusal) for id_ in ids[:ENCODINGS]]
+    return tuple(one.encoding_id for one in encodings if one is not None and one.version.number == number)[:ROWS]
 
 
 async def delete(request: PageRequest) -> PageMoved:
