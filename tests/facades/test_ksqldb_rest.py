@@ -16,7 +16,7 @@ from tests.facades.doors import Door, basic, door, write_passwords
 from treaty.api.application import ServerParts, build_application
 from treaty.api.protection import ProtectionSettings
 from treaty.assemble import connect, open_node
-from treaty.core.messages.metastore.sources import CreateSource, DropSource, SourceDefinition
+from treaty.core.messages.metastore.sources import CreateSource, SourceDefinition
 from treaty.core.sources import ImportedQuery, QueryPlan, SourceColumn, SourceRead
 from treaty.metastore.ksqldb.sent_text import translate_text
 from treaty.metastore.records.destinations import RecordDestinations
@@ -95,32 +95,32 @@ def test_types_tables_and_topics_have_their_shapes(http: httpx2.Client) -> None:
 
 BIG = "CREATE STREAM BIG AS SELECT V FROM SMALL EMIT CHANGES;"
 COLUMNS = (SourceColumn("v", "INT"),)
-READS = QueryPlan("SELECT v FROM pages7", (SourceRead("pages7", 0, "pages7", columns=("v",)),))
+READS = QueryPlan("SELECT v FROM pages", (SourceRead("pages", 0, "pages", columns=("v",)),))
 WRITTEN: dict[str, tuple[dict[str, Any], str]] = {
     "no query": ({}, ""),
-    "a planned query": ({"connector": "delta", "query": READS}, "SELECT v FROM pages7"),
+    "a planned query": ({"connector": "delta", "query": READS}, "SELECT v FROM pages"),
     "an imported query": ({"imported": ImportedQuery(BIG, id="CSAS_BIG_7")}, BIG),
 }
 """What writes a stream, and the text of its query."""
 
 
 @pytest.mark.parametrize("written", WRITTEN)
-def test_the_query_that_writes_a_stream_is_the_same_wherever_it_is_shown(http: httpx2.Client, written: str) -> None:
-    """In lists, in descriptions, in the status of a command and in that of a statement; planned, or imported and not planned yet."""
+def test_the_query_that_writes_a_stream_is_the_same_wherever_it_is_shown(written: str) -> None:
+    """In lists, in descriptions and in the status of a command; planned, or imported and not planned yet."""
     members, text = WRITTEN[written]
-    with connect(str(http.base_url)) as connection:
-        connection.ask(DropSource("sink7", if_exists=True))
-        connection.ask(DropSource("pages7", if_exists=True))
-        read = connection.ask(CreateSource(SourceDefinition("pages7", "STREAM", "", COLUMNS, place="pages7"))).answer
-        if "query" in members:
-            members = {**members, "query": replace(READS, reads=(replace(READS.reads[0], generation=read.generation),))}
-        connection.ask(CreateSource(SourceDefinition("sink7", "STREAM", "", COLUMNS, place="sink7", **members)))
-    (listed,) = done(http, "SHOW QUERIES;")
-    (described,) = done(http, "DESCRIBE sink7;")
-    shown = [query for query in listed["queries"] if query["sinks"] == ["sink7"]]
+    with served("memory:") as running, httpx2.Client(base_url=running.url, timeout=60) as http:
+        with connect(running.url) as connection:
+            source = SourceDefinition("pages", "STREAM", "", COLUMNS, place="pages")
+            generation = connection.ask(CreateSource(source)).answer.generation
+            if "query" in members:
+                members = {**members, "query": replace(READS, reads=(replace(READS.reads[0], generation=generation),))}
+            connection.ask(CreateSource(SourceDefinition("sink", "STREAM", "", COLUMNS, place="sink", **members)))
+        listed, described, read = done(http, "SHOW QUERIES; DESCRIBE sink; DESCRIBE pages;")
+        status = http.get("/status/stream/sink/create").json()
+    shown = listed["queries"]
     assert described["sourceDescription"]["writeQueries"] == shown
-    assert [query["queryString"] for query in shown] == ([text] if text else [])
-    status = http.get("/status/stream/sink7/create").json()
+    assert read["sourceDescription"]["readQueries"] == (shown if "query" in members else [])
+    assert [(query["queryString"], query["sinks"]) for query in shown] == ([(text, ["sink"])] if text else [])
     assert status["queryId"] == "".join(query["id"] for query in shown)
 
 
