@@ -25,7 +25,7 @@ from tests.simulation.model import Weather
 from treaty.api import audit_log, http_server
 from treaty.api.application import ServerApplication, build_application
 from treaty.api.http_server import ListenerSettings, record_status, serve
-from treaty.api.metrics import COUNTERS, HELP, ServerMetrics, metric_name
+from treaty.api.metrics import COUNTERS, ENTRIES, HELP, ServerMetrics, metric_name
 from treaty.api.network.connections import ConnectionTable
 from treaty.api.protection import ProtectionSettings, open_protection
 from treaty.assemble import open_node
@@ -307,6 +307,14 @@ def restarts(pages: Pages) -> None:
             pages.look(ServerMetrics(Path(folder)).page())
 
 
+def labels(pages: Pages) -> None:
+    """Requests by so many methods that a worker has no number for the last ones."""
+    pages.look(pages.metrics.page())
+    for number in range(ENTRIES):
+        pages.metrics.count_answer(f"M{number}", "/", 404, 0.01)
+    pages.look(pages.metrics.page())
+
+
 ROWS: dict[str, Story] = {
     "treaty_http_requests_total": server,
     "treaty_http_request_duration_seconds_count": server,
@@ -321,6 +329,7 @@ ROWS: dict[str, Story] = {
     "audit_lines": server,
     "audit_lost": server,
     "starts": restarts,
+    "updates_dropped": labels,
     "start_time_seconds": restarts,
     "sequence": usual,
     "behind": behind,

@@ -229,19 +229,19 @@ async def _beat(
         LogReporter(is_known=application.metrics.worker > 0),
     )
     while True:
-        metrics.count_cache_hits(application.cache.hits)
-        metrics.total("clients_gone", metrics.gone)
-        metrics.total("connections_refused", table.refused)
-        metrics.total("connections_closed", table.closed)
-        metrics.total("connections_cut_off", table.cut_off)
-        metrics.gauge("connections", table.count)
-        metrics.gauge("unread_bytes", table.unread_bytes)
+        metrics.set_cache_hits(application.cache.hits)
+        metrics.set_counter("clients_gone", metrics.gone)
+        metrics.set_counter("connections_refused", table.refused)
+        metrics.set_counter("connections_closed", table.closed)
+        metrics.set_counter("connections_cut_off", table.cut_off)
+        metrics.set_gauge("connections", table.count)
+        metrics.set_gauge("unread_bytes", table.unread_bytes)
         if protection is not None and protection.authenticator is not None:
-            metrics.total("credentials_refused", protection.authenticator.refused)
+            metrics.set_counter("credentials_refused", protection.authenticator.refused)
         if protection is not None and protection.audit_file is not None:
-            metrics.total("audit_lines", protection.audit_file.written)
-            metrics.total("audit_lost", protection.audit_file.lost)
-        metrics.gauge("in_flight", metrics.in_flight)
+            metrics.set_counter("audit_lines", protection.audit_file.written)
+            metrics.set_counter("audit_lost", protection.audit_file.lost)
+        metrics.set_gauge("in_flight", metrics.in_flight)
         status = application.node.status()
         record_status(metrics, status, is_closed=protection is not None and protection.read_only)
         if isinstance(status, Status):
@@ -256,11 +256,11 @@ async def _beat(
 def record_status(metrics: ServerMetrics, status: object, *, is_closed: bool) -> None:
     """Put the numbers of a node into the metrics of its worker. `is_closed`: the server was started with ``--read-only``."""
     for name, value in _gauges(status).items():
-        metrics.gauge(name, value)
+        metrics.set_gauge(name, value)
     for name, number in _counts(status).items():
-        metrics.total(f"node_{name}", number)
+        metrics.set_counter(f"node_{name}", number)
     if isinstance(status, Status):
-        metrics.gauge("read_only", is_closed or bool(status.read_only or status.refusing or status.trouble))
+        metrics.set_gauge("read_only", is_closed or bool(status.read_only or status.refusing or status.trouble))
 
 
 _YES = {"refusing": "refusing", "trouble": "trouble", "root_found": "wrong_root"}

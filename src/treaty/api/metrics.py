@@ -1,4 +1,6 @@
-"""Metrics for Prometheus: a scrape of any worker returns those of all workers."""
+"""Metrics for Prometheus at `/metrics`: a scrape of any worker returns the numbers of all workers. Each has its name (`NAMES`) and help (`HELP`) here; a worker
+has ENTRIES numbers at most, and a route or status beyond them is missing.
+"""
 
 import mmap
 import struct
@@ -13,12 +15,14 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+_TAB = "\t"
+"""Between the kind of a number, its name and its labels, in the key of the number."""
+_UPDATES_DROPPED = f"count{_TAB}updates_dropped"
 _KEY = 120
 _ENTRY = _KEY + 8
 _VALUE = struct.Struct("<d")
 ENTRIES = 4096
-"""Numbers that one worker may have; further ones are not counted, but how many were left out is."""
-DROPPED = "dropped"
+"""Numbers that one worker may have. Updates of further ones are dropped, and counted as `updates_dropped`."""
 
 
 @dataclass(slots=True)
@@ -29,20 +33,28 @@ class WorkerNumbers:
     places: dict[str, int] = field(default_factory=dict)
 
     def add(self, key: str, amount: float = 1.0) -> None:
-        """Add to a number."""
+        """Add to a number; at the limit of numbers a new one is dropped."""
         place = self._place(key)
-        _VALUE.pack_into(self.memory, place, _VALUE.unpack_from(self.memory, place)[0] + amount)
+        if place is None:
+            self.add(_UPDATES_DROPPED)
+        else:
+            _VALUE.pack_into(self.memory, place, _VALUE.unpack_from(self.memory, place)[0] + amount)
 
     def put(self, key: str, value: float) -> None:
-        """Set a number."""
-        _VALUE.pack_into(self.memory, self._place(key), value)
+        """Set a number; at the limit of numbers a new one is dropped."""
+        place = self._place(key)
+        if place is None:
+            self.add(_UPDATES_DROPPED)
+        else:
+            _VALUE.pack_into(self.memory, place, value)
 
-    def _place(self, key: str) -> int:
+    def _place(self, key: str) -> int | None:
+        """Return where the value of a number is; None for a new one that there is no room for."""
         place = self.places.get(key)
         if place is None:
             raw = key.encode()
-            if (len(self.places) >= ENTRIES - 1 and key != DROPPED) or len(raw) > _KEY:
-                return self._place(DROPPED)
+            if len(self.places) >= ENTRIES or len(raw) > _KEY:
+                return None
             start = len(self.places) * _ENTRY
             self.memory[start + 1 : start + len(raw)] = raw[1:]
             self.memory[start] = raw[0]  # last, because others read while this is written
@@ -54,12 +66,15 @@ def open_numbers(path: Path | None) -> WorkerNumbers:
     """Open a worker's file, made where it is not there; None keeps the numbers in this process."""
     size = ENTRIES * _ENTRY
     if path is None:
-        return WorkerNumbers(mmap.mmap(-1, size))
-    with path.open("a+b") as file:
-        if file.seek(0, 2) < size:
-            file.truncate(size)
-        memory = mmap.mmap(file.fileno(), size)
-    return WorkerNumbers(memory, {key: place for key, place, _ in _entries(memory)})
+        memory = mmap.mmap(-1, size)
+    else:
+        with path.open("a+b") as file:
+            if file.seek(0, 2) < size:
+                file.truncate(size)
+            memory = mmap.mmap(file.fileno(), size)
+    numbers = WorkerNumbers(memory, {key: place for key, place, _ in _entries(memory)})
+    numbers.add(_UPDATES_DROPPED, 0)  # it has its place before others take all
+    return numbers
 
 
 def _entries(memory: mmap.mmap | bytes) -> Iterator[tuple[str, int, float]]:
@@ -71,10 +86,10 @@ def _entries(memory: mmap.mmap | bytes) -> Iterator[tuple[str, int, float]]:
         yield raw.decode("utf-8", "replace"), place, _VALUE.unpack_from(memory, place)[0]
 
 
-def read_numbers(board: WorkerNumbers, folder: Path | None) -> dict[str, dict[str, float]]:
+def read_numbers(numbers: WorkerNumbers, folder: Path | None) -> dict[str, dict[str, float]]:
     """Read the numbers of all workers by worker: from `folder`, or where there is none those of this one."""
     if folder is None:
-        return {"0": {key: value for key, _, value in _entries(board.memory)}}
+        return {"0": {key: value for key, _, value in _entries(numbers.memory)}}
     files = sorted(folder.glob("worker-*"))
     return {
         file.name.removeprefix("worker-"): {key: value for key, _, value in _entries(file.read_bytes())}
@@ -87,7 +102,6 @@ def read_numbers(board: WorkerNumbers, folder: Path | None) -> dict[str, dict[st
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 """Upper bounds of the latency histogram, in seconds."""
-_BAR = "\t"
 OTHER = "other"
 """The route label of requests without a route."""
 
@@ -102,7 +116,8 @@ class ServerMetrics:
     gone: int = 0
     """Requests whose clients disconnected before the answer."""
     numbers: WorkerNumbers = field(init=False)
-    counted: dict[str, int] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+    """Counters of this worker since it began, by name, as they were last set."""
 
     def __post_init__(self) -> None:
         """Open this worker's numbers."""
@@ -118,18 +133,18 @@ class ServerMetrics:
         bound = next((bound for bound in BUCKETS if seconds <= bound), "+Inf")
         add(_key("bucket", route, str(bound)))
 
-    def count_cache_hits(self, hits: int) -> None:
+    def set_cache_hits(self, hits: int) -> None:
         """Set the number of answers from the response cache."""
-        self.total("hot_hits", hits)
+        self.set_counter("hot_hits", hits)
 
-    def total(self, name: str, so_far: int) -> None:
-        """Set a counter of this worker."""
-        before = self.counted.get(name)
-        if so_far != before:
-            self.numbers.add(_key("count", name), so_far - (before or 0))
-            self.counted[name] = so_far
+    def set_counter(self, name: str, value: int) -> None:
+        """Set a counter of this worker to what it has counted since it began."""
+        before = self.counters.get(name)
+        if value != before:
+            self.numbers.add(_key("count", name), value - (before or 0))
+            self.counters[name] = value
 
-    def gauge(self, name: str, value: float) -> None:
+    def set_gauge(self, name: str, value: float) -> None:
         """Set a gauge of this worker."""
         self.numbers.put(_key("gauge", name), value)
 
@@ -137,7 +152,7 @@ class ServerMetrics:
         """Return the gauges of all workers by worker, as of their last beat."""
         numbers_by_worker = read_numbers(self.numbers, self.folder)
         return {
-            worker: {key.partition(_BAR)[2]: value for key, value in numbers.items() if key.startswith(f"gauge{_BAR}")}
+            worker: {key.partition(_TAB)[2]: value for key, value in numbers.items() if key.startswith(f"gauge{_TAB}")}
             for worker, numbers in numbers_by_worker.items()
         }
 
@@ -149,7 +164,7 @@ class ServerMetrics:
 
 
 def _key(*parts: str) -> str:
-    return _BAR.join(parts)
+    return _TAB.join(parts)
 
 
 REQUESTS_HELP = "Requests answered by a route"
@@ -165,6 +180,7 @@ HELP = {
     "unread_bytes": "Bytes of answers that clients have not read yet",
     "audit_lines": "Lines of the audit log that were written",
     "audit_lost": "Lines of the audit log that could not be written and are lost; check the disk",
+    "updates_dropped": "Updates of metrics that were dropped since a worker has as many numbers as it may have; if it rises, /metrics lacks routes or statuses",
     "starts": "Starts of workers; a rise means that a worker died",
     "start_time_seconds": "Start of the worker, in seconds since the epoch",
     "sequence": "Sequence of the last commit that the worker has applied",
@@ -208,12 +224,13 @@ HELP = {
 
 COUNTERS = frozenset({
     "hot_hits", "credentials_refused", "clients_gone", "connections_refused", "connections_closed", "connections_cut_off",
-    "audit_lines", "audit_lost", "starts", *(name for name in HELP if name.startswith("node_")),
+    "audit_lines", "audit_lost", "starts", "updates_dropped", *(name for name in HELP if name.startswith("node_")),
 })  # fmt: skip
 """Numbers that only rise; the others are gauges, one for each worker."""
 
 NAMES = {
     "hot_hits": "response_cache_hits",
+    "updates_dropped": "metric_updates_dropped",
     "behind": "log_lag_commits",
     "looked": "log_last_read_age_seconds",
     "queue": "pending_commands",
@@ -243,7 +260,7 @@ NAMES = {
     "node_taken": "commands_received",
     "node_parked": "decisions_deferred",
 }
-"""Names for Prometheus of numbers that the status page and the board call otherwise."""
+"""Names for Prometheus of numbers that the status page and the files of workers call otherwise."""
 
 
 def metric_name(name: str) -> str:
@@ -281,7 +298,7 @@ class _MetricsCollector(Collector):
     def _numbers(self) -> Iterator[tuple[str, str, list[str], float]]:
         for worker, numbers in self.workers.items():
             for key, value in numbers.items():
-                kind, *names = key.split(_BAR)
+                kind, *names = key.split(_TAB)
                 yield worker, kind, names, value
 
     def _requests(self) -> Metric:
@@ -304,10 +321,10 @@ class _MetricsCollector(Collector):
                 sums[names[0]] += value
             elif kind == "bucket":
                 buckets[names[0]][names[1]] += value
-        for route, counted in buckets.items():
+        for route, counts in buckets.items():
             running, rising = 0.0, []
             for bound in (*map(str, BUCKETS), "+Inf"):
-                running += counted.get(bound, 0.0)
+                running += counts.get(bound, 0.0)
                 rising.append((bound, running))
             family.add_metric([route], rising, sums[route])
         return family

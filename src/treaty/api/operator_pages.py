@@ -125,7 +125,7 @@ class OperatorPages:
 
     async def answer_metrics(self, accept_encoding: str) -> Response:
         """Metrics of all workers, for Prometheus."""
-        self.metrics.count_cache_hits(self.cache.hits)
+        self.metrics.set_cache_hits(self.cache.hits)
         page = await asyncio.to_thread(self.metrics.page)  # it has a line for each bucket of each route
         response = Response(page, media_type="text/plain; version=0.0.4; charset=utf-8")
         response.headers["x-content-type-options"] = "nosniff"
