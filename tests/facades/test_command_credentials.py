@@ -20,8 +20,9 @@ from click.testing import CliRunner
 from tests.behaviours.scripted import Say, Script, scripted
 from tests.facades.authority import Authority
 from treaty.cli.main import group
-from treaty.cli.terminal.registry_url import hide_credentials, read_settings
+from treaty.cli.terminal.registry_url import read_settings
 from treaty.client.settings import ClientSettings
+from treaty.core.urls import hide_credentials
 
 NONE = Say(200, ["orders-value"])
 SECRET = "hush-hush"
@@ -114,6 +115,7 @@ def test_urls_are_shown_without_who_asks() -> None:
     assert hide_credentials(f"https://ada:{SECRET}@h:1/x,http://b") == "https://h:1/x,http://b"
     assert hide_credentials("postgresql://ada:hush@h/db") == "postgresql://h/db"
     assert hide_credentials("memory:") == "memory:"
+    assert hide_credentials(f"ada:{SECRET}@h:1/x") == "h:1/x"
 
 
 def test_files_of_tls_come_from_variables() -> None:

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable
 from os import SEEK_END
 from pathlib import Path
-from urllib.parse import urlsplit
+
+from treaty.core.urls import split_server_url
 
 AUDIT_BYTES = 262_144
 """Bytes at the end of the audit log in which its last lines are looked for."""
@@ -47,7 +48,7 @@ async def fetch_status(address: str) -> bytes | None:
 
 
 async def _ask_runner(address: str) -> bytes:
-    parts = urlsplit(address)
+    parts = split_server_url(address)
     secure, host = parts.scheme == "https", parts.hostname or ""
     reader, writer = await asyncio.open_connection(host, parts.port or WEB_PORTS[parts.scheme], ssl=secure or None)
     try:

@@ -4,7 +4,6 @@ import string
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from treaty.api.peer import PeerAuthenticator
 from treaty.api.request_scope import request_id
@@ -12,6 +11,7 @@ from treaty.api.tls import ShownCertificate, TlsError, TlsFiles
 from treaty.assemble.reach import PeeringError, is_everywhere, is_loopback, netloc
 from treaty.assemble.secret_files import refuse_open
 from treaty.client.settings import tls_of
+from treaty.core.urls import UrlError, hide_credentials, split_server_url
 
 if TYPE_CHECKING:
     from treaty.client.peer_transport import HttpPeerTransport
@@ -49,11 +49,20 @@ NO_PEERS = PeerSettings()
 
 def refuse_unsafe_peers(peering: PeerSettings, host: str, tls: TlsFiles | None) -> None:
     """Raise `PeeringError` where a server that listens at `host` can't be, or is not safe, as it was asked for."""
-    parts = urlsplit(peering.advertise)
+    try:
+        parts = split_server_url(peering.advertise)
+    except UrlError as error:
+        raise PeeringError(f"--advertise: {error}") from None
     if peering.advertise and (
-        parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or parts.username
+        parts.scheme not in {"http", "https"}
+        or not parts.hostname
+        or parts.query
+        or parts.fragment
+        or "@" in peering.advertise
     ):
-        raise PeeringError(f"--advertise {peering.advertise!r} is no URL of a server: write https://host:port")
+        raise PeeringError(
+            f"--advertise {hide_credentials(peering.advertise)!r} is no URL of a server: write https://host:port, without a user"
+        )
     if peering.names and (tls is None or tls.client_ca is None):
         raise PeeringError("--peer-name needs --tls-cert and --tls-client-ca, which verify the certificates of nodes")
     if peering.ca is not None and not peering:
@@ -125,7 +134,7 @@ def address_of(peering: PeerSettings, place: tuple[str, int], tls: TlsFiles | No
     if not peering:
         return ""
     host, port = place
-    advertised = urlsplit(peering.advertise)
+    advertised = split_server_url(peering.advertise)
     if advertised.hostname and not own:
         return peering.advertise.rstrip("/")
     if advertised.hostname:

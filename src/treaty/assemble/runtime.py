@@ -13,13 +13,14 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from treaty.assemble.reach import PeeringError
 from treaty.client.properties import resolve_registry
 from treaty.client.settings import ClientSettings
 from treaty.core.registry import AsyncRegistry, CallOptions, Registry
 from treaty.core.schema_engine import SearchIndex
+from treaty.core.urls import hide_credentials, split_url
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.urls import DEFAULT_OPTIONS, LogOptions, LogUrlError, list_log_topics, open_log
 from treaty.node.embedded import AsyncEmbeddedRegistry, EmbeddedRegistry
@@ -61,7 +62,7 @@ def log_environment(url: str, terms: LogOptions) -> dict[str, str]:
 
 def state_path(url: str) -> Path | None:
     """Return the default state file of a log: next to the database of a SQLite log, else none."""
-    parts = urlsplit(url)
+    parts = split_url(url)
     return Path(f"{unquote(parts.path)}-state") if parts.scheme == "sqlite" else None
 
 
@@ -132,7 +133,7 @@ async def open_node(
     try:
         log = await open_log(url, terms)
     except OSError as reason:
-        raise LogUnavailableError(f"{url}: {reason}") from reason
+        raise LogUnavailableError(f"{hide_credentials(url)}: {reason}") from reason
     if log.single_writer and not alone and (transport is None or not terms.address):
         await log.close()
         raise PeeringError(_NEEDS_PEERS if transport is None else _NEEDS_ADDRESS)

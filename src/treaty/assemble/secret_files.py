@@ -4,13 +4,14 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from treaty.api.auth.settings import read_settings
 from treaty.api.auth.watched_file import AuthFileError
 from treaty.api.protection import ProtectionSettings
 from treaty.api.tls import TlsFiles
 from treaty.assemble.reach import PeeringError
+from treaty.core.urls import split_url
 
 OTHERS = stat.S_IRWXO | stat.S_IWGRP
 """Permissions that a file with a secret has not: any for others, writing for the group. The group may read it, as
@@ -68,7 +69,7 @@ def _password_file(rights: Path) -> Path | None:
 
 def warn_of_unwritable_log(url: str, *, read_only: bool) -> Iterator[str]:
     """Return a warning if this user cannot write to the SQLite log of a URL, and the server is not read-only."""
-    parts = urlsplit(url)
+    parts = split_url(url)
     path = Path(unquote(parts.path))
     if parts.scheme != "sqlite" or read_only:
         return

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from pathlib import Path
-from urllib.parse import quote_plus, urlencode, urlsplit
+from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
@@ -22,6 +22,7 @@ from treaty.client.effects import (
     expect_response,
 )
 from treaty.core.refusals import Unauthenticated, Unavailable
+from treaty.core.urls import split_server_url
 from treaty.light_dataclass import dataclass
 
 FRESH = 0.8
@@ -129,7 +130,7 @@ def oauth(token_url: str, client_id: str, client_secret: str, scope: str = "", *
     `more` has further parameters of the token request. The token is requested at first use and renewed before it
     expires; concurrent callers share one request. Raises `ValueError` for an invalid URL.
     """
-    parts = urlsplit(token_url)
+    parts = split_server_url(token_url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("the URL of a token endpoint is http(s)://host[:port]/path")
     token = base64.b64encode(f"{quote_plus(client_id)}:{quote_plus(client_secret)}".encode()).decode()

@@ -5,10 +5,11 @@ import ipaddress
 import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult
 
 import httpcore2
 
+from treaty.core.urls import UrlError, hide_credentials, split_server_url
 from treaty.wire.peer.batch import LINE_BYTES
 from treaty.wire.peer.message import PATH, REFUSED, SECRET, PeerUnreachableError
 
@@ -85,9 +86,12 @@ class HttpPeerTransport:
             raise PeerUnreachableError(f"{address} did not answer: {_describe_error(error)}", left=True) from None
 
     def _headers(self, address: str, request_id: str) -> list[tuple[str, str]]:
-        parts = urlsplit(address)
+        try:
+            parts = split_server_url(address)
+        except UrlError as error:
+            raise PeerUnreachableError(f"the address of a node is wrong: {error}", left=False) from None
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise PeerUnreachableError(f"{address[:200]!r} is no address of a node", left=False)
+            raise PeerUnreachableError(f"{hide_credentials(address)[:200]!r} is no address of a node", left=False)
         headers = [("host", parts.netloc.rpartition("@")[2]), ("content-type", "application/json")]
         if request_id:
             headers.append(("x-request-id", request_id))

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlunsplit
 
 from treaty.client.credentials import Credentials, basic, bearer, bearer_file
 from treaty.core.schema import Pairs
+from treaty.core.urls import split_server_url
 from treaty.light_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def settings_of_url(url: str) -> ClientSettings:
     """Return settings for a URL, or several separated by commas; user and password become HTTP basic. Raises
     `ValueError` for anything that is not an http or https URL.
     """
-    parts = [urlsplit(each.strip()) for each in url.split(",") if each.strip()]
+    parts = [split_server_url(each.strip()) for each in url.split(",") if each.strip()]
     for part in parts:
         if part.scheme not in {"http", "https"} or not part.hostname or part.query or part.fragment:
             raise ValueError(

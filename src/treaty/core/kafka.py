@@ -48,7 +48,7 @@ def parse_kafka_url(text: str, settings: Iterable[tuple[str, str]] = ()) -> tupl
     properties = dict(settings)
     rest = text.removeprefix(SCHEME)
     servers, _, topic = rest.partition("/")
-    if "@" in servers:
+    if "@" in rest:  # a password with a slash ends before its @
         raise KafkaSettingsError(
             "a Kafka URL must not contain user and password; use the settings sasl.username and sasl.password"
         )

@@ -3,10 +3,11 @@
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from pathlib import PurePosixPath
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 from treaty.core.kafka import KafkaSettingsError
 from treaty.core.schema import Pairs
+from treaty.core.urls import UrlError, hide_credentials, split_server_url, split_url
 from treaty.distribution import install_command
 from treaty.light_dataclass import dataclass
 from treaty.log.log import Log
@@ -44,7 +45,7 @@ async def _open_memory(url: str, _: LogOptions) -> Log:
 
 async def _open_sqlite(url: str, _: LogOptions) -> Log:
     module = import_module("treaty.log.sqlite.log")
-    parts = urlsplit(url)
+    parts = split_url(url)
     path = unquote(parts.path)
     if parts.netloc or not PurePosixPath(path).is_absolute() or path == "/":
         raise LogUrlError(f"{url!r} is no file: write sqlite:///absolute/path.db, with three slashes")
@@ -65,7 +66,7 @@ async def _open_postgres(url: str, _: LogOptions) -> Log:
         if missing.name != "asyncpg":
             raise
         raise LogUrlError(f"a log in PostgreSQL needs asyncpg: {install_command('postgres')}") from missing
-    parts = urlsplit(url)
+    parts = split_server_url(url)
     if not parts.hostname or parts.path in {"", "/"}:
         raise LogUrlError(
             "this is not the URL of a database: write postgresql://user@host:5432/database, optionally with ?schema=name"
@@ -108,7 +109,7 @@ OPENERS: Mapping[str, LogOpener] = {
 
 def list_log_topics(url: str) -> tuple[str, ...]:
     """Return the topics that the log of a URL is in; none for a log elsewhere."""
-    parts = urlsplit(url)
+    parts = split_url(url)
     topic = parts.path.strip("/") if parts.scheme.lower() == "kafka" else ""
     return (topic,) if topic else ()
 
@@ -134,9 +135,15 @@ async def open_log(url: str, terms: LogOptions = DEFAULT_OPTIONS) -> Log:
 
         plugins = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
         if scheme not in plugins:
+            place = hide_credentials(url)
             if is_address(url):
-                raise LogUrlError(f"{url!r} has no scheme; did you mean http://{url}?")
+                raise LogUrlError(f"{place!r} has no scheme; did you mean http://{place}?")
             schemes = ", ".join(sorted({*OPENERS, *plugins}))
-            raise LogUrlError(f"no log for {url!r}: known schemes are {schemes}; for instance sqlite:///tmp/treaty.db")
+            raise LogUrlError(
+                f"no log for {place!r}: known schemes are {schemes}; for instance sqlite:///tmp/treaty.db"
+            )
         opener = plugins[scheme].load()
-    return await opener(url, terms)
+    try:
+        return await opener(url, terms)
+    except UrlError as error:
+        raise LogUrlError(str(error)) from None

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from treaty.api.auth.watched_file import AuthFileError, WatchedFile
 from treaty.core.limits import KEYS, RIGHTS_BYTES
 from treaty.core.refusals import Unavailable
+from treaty.core.urls import hide_credentials, split_server_url
 
 log = logging.getLogger("treaty.auth")
 
@@ -106,6 +106,11 @@ class KeySet:
     fetching: "asyncio.Task[bool] | None" = None
     trouble: str = field(default="they have not been fetched yet")
 
+    @property
+    def shown_place(self) -> str:
+        """The place for messages, without user and password."""
+        return str(self.place) if isinstance(self.place, Path) else hide_credentials(self.place)
+
     def open(self) -> None:
         """Read a file at the start; raises `AuthFileError`. A URL is fetched on demand."""
         if isinstance(self.place, Path):
@@ -142,7 +147,7 @@ class KeySet:
             try:
                 return self._take(self.watched.read())
             except (AuthFileError, BadKeysError) as error:
-                log.error("the keys of %s do not change: %s", self.place, error)
+                log.error("the keys of %s do not change: %s", self.shown_place, error)
                 return False
         if self.clock() - self.fetched < REFRESH_SECONDS:
             return False
@@ -162,7 +167,7 @@ class KeySet:
             fetched = asyncio.to_thread(fetch, str(self.place), self.ca)
             changed = self._take(await asyncio.wait_for(fetched, 2 * FETCH_SECONDS))
         except (OSError, http.client.HTTPException, BadKeysError) as reason:
-            self.trouble = f"{self.place} gave no keys ({type(reason).__name__}: {reason})"
+            self.trouble = f"{self.shown_place} gave no keys ({type(reason).__name__}: {reason})"
             log.error("%s", self.trouble)
             return False
         else:
@@ -176,7 +181,7 @@ class KeySet:
             return False
         self.keys = read_keys(data)
         self.data = data
-        log.info("read %d keys for bearer tokens from %s", len(self.keys), self.place)
+        log.info("read %d keys for bearer tokens from %s", len(self.keys), self.shown_place)
         return True
 
 
@@ -184,7 +189,7 @@ def fetch(address: str, ca: Path | None = None, seconds: float = FETCH_SECONDS) 
     """Fetch a short text by http or https, without redirects and proxies, limited in time and size. Raises `OSError` or
     `http.client.HTTPException`. Blocks: call it on a thread.
     """
-    parts = urlsplit(address)
+    parts = split_server_url(address)
     deadline = time.monotonic() + seconds
     if parts.scheme == "https":
         context = ssl.create_default_context(cafile=ca)

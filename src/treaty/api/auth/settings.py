@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
-from urllib.parse import urlsplit
 
 from treaty.api.auth.basic import BasicSettings
 from treaty.api.auth.bearer import BearerSettings
@@ -23,6 +22,7 @@ from treaty.core.access.rights import (
 from treaty.core.messages.api_keys import DIGEST, VENDOR
 from treaty.core.names import EVERYWHERE
 from treaty.core.state.metastore.keys import key_of_name
+from treaty.core.urls import UrlError, split_server_url
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Hosts from which keys may be fetched without TLS."""
@@ -78,7 +78,10 @@ def _basic(table: TomlTable) -> BasicSettings:
 
 def _bearer(table: TomlTable) -> BearerSettings:
     address = table.text("keys")
-    parts = urlsplit(address)
+    try:
+        parts = split_server_url(address)
+    except UrlError as error:
+        raise table.make_error("it is neither a URL nor a file", str(error), "keys") from None
     remote = parts.scheme in {"http", "https"}
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
         raise table.make_error(

@@ -6,9 +6,9 @@ import click
 
 from treaty.cli.iglu.server_options import find_api, registry_option, report_unreachable
 from treaty.cli.terminal import options, screen
-from treaty.cli.terminal.registry_url import hide_credentials
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.iglu.server_client import IgluServer, ServerAnswer
+from treaty.core.urls import hide_credentials
 from treaty.wire.iglu.api_keys import digest_of
 
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
 from treaty.cli.iglu.server_options import API
-from treaty.cli.terminal.registry_url import connect_to, hide_credentials
+from treaty.cli.terminal.registry_url import connect_to
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.iglu import (
     IgluRegistry,
@@ -27,6 +26,7 @@ from treaty.client.iglu import (
 )
 from treaty.client.iglu.algorithms import ALGORITHMS
 from treaty.core.refusals import RegistryError
+from treaty.core.urls import hide_credentials, split_url
 
 UNAVAILABLE = 3
 """The exit code where some registry can't say now."""
@@ -75,11 +75,11 @@ def _load_config(path: str) -> ResolverConfig:
 
 
 def _open_place(place: str, apikey: str | None) -> IgluRegistry:
-    if urlsplit(place).scheme in {"http", "https"}:
+    if split_url(place).scheme in {"http", "https"}:
         return http_registry(place, place, apikey=apikey)
     if not place.startswith("package:") and not Path(place.partition("!")[0]).exists():
         raise UnusableError(
-            f"{place} does not exist; --registry takes an http(s) URL, a folder, a zip file or package:NAME"
+            f"{hide_credentials(place)} does not exist; --registry takes an http(s) URL, a folder, a zip file or package:NAME"
         )
     return embedded_registry(place, place)
 
@@ -91,7 +91,7 @@ def _or_usual(source: ResolverSource) -> ResolverSource:
     usual = os.environ.get("TREATY_REGISTRY", "")  # noqa: TID251 (a command's settings are variables too)
     if not usual or source.config or source.registries or source.treaty:
         return source
-    is_api = urlsplit(usual).path.rstrip("/").endswith(API)
+    is_api = split_url(usual).path.rstrip("/").endswith(API)
     return replace(source, registries=(usual,)) if is_api else replace(source, treaty=(usual,))
 
 

@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
-from treaty.cli.terminal.registry_url import hide_credentials
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.iglu.server_client import IgluServer, IgluServerError
+from treaty.core.urls import UrlError, hide_credentials, split_server_url
 
 API = "/api"
 """Where a server has its Iglu API, below the address of the host."""
@@ -52,7 +51,10 @@ def find_api(url: str) -> str:
     `UnusableError` for what is no address of a server, such as that of a log.
     """
     first = hide_credentials(url.split(",", maxsplit=1)[0].strip())
-    parts = urlsplit(first)
+    try:
+        parts = split_server_url(first)
+    except UrlError as error:
+        raise UnusableError(str(error)) from None
     if parts.scheme not in {"http", "https"} or not parts.netloc:
         raise UnusableError(
             f"{first!r} is no server: this command asks an Iglu API over HTTP; give --registry http://host:port"

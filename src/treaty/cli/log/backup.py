@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import click
 
@@ -16,6 +16,7 @@ from treaty.core.limits import RESTORE_FAULTS, RESTORE_GAP
 from treaty.core.state.commit import START, Position, roots_of
 from treaty.core.state.indexes import InvariantViolation
 from treaty.core.state.rows import EncodedRow
+from treaty.core.urls import UrlError, split_url
 from treaty.log.maintenance.backup import write_backup
 from treaty.log.maintenance.dump import DumpError, DumpHead, make_head, write_dump
 from treaty.log.maintenance.dump_check import find_dump_violations
@@ -42,7 +43,10 @@ def backup(*, log: str, file: Path, as_json: bool) -> None:
       treaty log verify /backup/registry.db
       treaty log restore /backup/registry.db sqlite:///var/lib/treaty/new.db
     """  # noqa: D301 - click wants the control character
-    parts = urlsplit(log)
+    try:
+        parts = split_url(log)
+    except UrlError as error:
+        raise UnusableError(str(error)) from None
     source = Path(unquote(parts.path))
     if parts.scheme != "sqlite":
         raise UnusableError("only a SQLite log can be copied as a file; use `treaty log dump` for other backends")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import click
 
@@ -15,6 +15,7 @@ from treaty.cli.terminal.errors import announce_stop
 from treaty.cli.terminal.source import UnusableError
 from treaty.core.kafka import KafkaSettingsError
 from treaty.core.schema import Pairs
+from treaty.core.urls import UrlError, split_url
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.log.maintenance.dump import DumpError
 from treaty.log.maintenance.restore import RestoreError
@@ -23,7 +24,7 @@ from treaty.log.urls import LogOptions, LogUrlError, open_log
 T = TypeVar("T")
 
 _SETTINGS = "treaty.log.settings"
-UNUSABLE = (LogUrlError, LogDamagedError, LogUnavailableError, RestoreError, DumpError, KafkaSettingsError)
+UNUSABLE = (LogUrlError, LogDamagedError, LogUnavailableError, RestoreError, DumpError, KafkaSettingsError, UrlError)
 """Errors that end a command."""
 
 
@@ -59,7 +60,7 @@ async def open_command_log(url: str, *, new: bool = False) -> AsyncIterator[Log]
 
 
 def _refuse_missing(url: str) -> None:
-    parts = urlsplit(url)
+    parts = split_url(url)
     if parts.scheme == "sqlite" and not Path(unquote(parts.path)).exists():
         raise UnusableError(f"{url}: no such file; give the log as for `treaty serve --log`")
 

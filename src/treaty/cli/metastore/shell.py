@@ -14,8 +14,9 @@ from treaty.cli.metastore.result_printer import FailedScriptError, say_result
 from treaty.cli.metastore.sql import SqlOptions
 from treaty.cli.metastore.statement_session import StatementSession
 from treaty.cli.metastore.wait_notice import show_wait
-from treaty.cli.terminal import registry_url, screen
+from treaty.cli.terminal import screen
 from treaty.core.column_types.tokens import split_tokens
+from treaty.core.urls import hide_credentials
 from treaty.metastore.sql.keywords import STATEMENT_FORMS
 from treaty.metastore.sql.script import parse_script
 from treaty.wire.statements import StatementResultBody
@@ -80,7 +81,7 @@ class SqlShell:
 
     def run(self) -> None:
         """Carry out what is typed; an error is printed, and does not end the shell."""
-        address = registry_url.hide_credentials(self._url)
+        address = hide_credentials(self._url)
         screen.say(
             f"Statements for {address}: each ends with a semicolon. \\? lists short commands, \\q leaves.", err=True
         )

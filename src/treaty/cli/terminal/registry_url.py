@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import click
 
@@ -17,6 +17,7 @@ from treaty.client.properties import resolve_registry
 from treaty.client.protocol.delivery import NoResponseError
 from treaty.client.settings import ClientSettings, credentials_in, tls_in
 from treaty.core.refusals import RegistryError
+from treaty.core.urls import split_server_url, split_url
 
 if TYPE_CHECKING:
     from treaty.client.connection import Connection
@@ -79,7 +80,7 @@ def _remedy_of(error: RegistryError, registry: str) -> str:
 
 def is_missing(url: str) -> bool:
     """Return whether a URL is that of a SQLite file that does not exist."""
-    parts = urlsplit(url)
+    parts = split_url(url)
     return parts.scheme == "sqlite" and parts.path.startswith("/") and not Path(unquote(parts.path)).exists()
 
 
@@ -93,22 +94,13 @@ def read_settings(url: str, environment: Mapping[str, str]) -> ClientSettings | 
     if isinstance(settings, str):
         return settings
     settings = replace(settings, tls=tls_in(environment))
-    users = [part for part in map(urlsplit, url.split(",")) if part.username is not None]
+    users = [part for part in map(split_server_url, url.split(",")) if part.username is not None]
     if users and users[0].password is None:
         user = unquote(users[0].username or "")
         return replace(settings, credentials=basic(user, _read_password(user, users[0].hostname or "", environment)))
     if users or not _is_usual_registry(settings, environment):
         return settings
     return replace(settings, credentials=credentials_in(environment))
-
-
-def hide_credentials(url: str) -> str:
-    """Return a URL without user and password, for messages."""
-    return ",".join(
-        f"{scheme}://{rest.rpartition('@')[2]}" if slashes and "@" in rest else address
-        for address in url.split(",")
-        for scheme, slashes, rest in [address.partition("://")]
-    )
 
 
 def _is_usual_registry(settings: ClientSettings, environment: Mapping[str, str]) -> bool:
@@ -122,7 +114,7 @@ def _is_usual_registry(settings: ClientSettings, environment: Mapping[str, str])
 
 
 def _origin_of(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
+    parts = split_server_url(url)
     return parts.scheme, parts.hostname, parts.port
 
 

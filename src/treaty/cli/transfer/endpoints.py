@@ -25,6 +25,7 @@ from treaty.core.kafka import SCHEME, KafkaCluster, KafkaSettingsError
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import Refusal, RegistryError
+from treaty.core.urls import hide_credentials
 
 SCHEMES = ("http://", "https://", "sqlite:", "memory:", "postgresql://", "kafka://")
 FOREIGN = ("pravega:", "schema-repo:")
@@ -46,7 +47,7 @@ def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterato
     """Connect to a registry for the block, by URL or settings file. Raises `UnusableError` if it does not exist or
     answer; messages never contain a password.
     """
-    address = registry_url.hide_credentials(url)
+    address = hide_credentials(url)
     try:
         with (
             announce_stop(),
@@ -113,7 +114,7 @@ def read_source(
 def _read_foreign(source: str, progress: ReportProgress) -> RegistryImage:
     """Read a registry of another kind: ``pravega:URL``, ``schema-repo:URL`` or ``schema-repo:FOLDER``."""
     kind, _, place = source.partition(":")
-    address = registry_url.hide_credentials(place)
+    address = hide_credentials(place)
     is_server = place.startswith(("http://", "https://"))
     try:
         if kind == "pravega":

@@ -1,15 +1,15 @@
-"""`IgluRegistry`: one place where schemas may be found, its kinds, and the order in which registries are asked."""
+"""`IgluRegistry`: one place where Iglu schemas may be found, its kinds, and the order in which registries are asked. A bad URL or API key is refused (`http_registry`)."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
 from treaty.client.iglu.errors import NOT_FOUND, RegistryFailure, ResolverConfigError, repo_failure
 from treaty.core.iglu_key import IgluKey
+from treaty.core.urls import UrlError, split_server_url, split_url
 
 MEMORY, EMBEDDED, REMOTE = 1, 2, 100
 """Class priorities: registries of a lower class are asked first, whatever their own priority is."""
@@ -87,10 +87,12 @@ class IgluRegistry:
     @property
     def is_central(self) -> bool:
         """Whether it is Iglu Central or a mirror: its host has the word ``iglucentral``."""
-        return isinstance(self.source, HttpSource) and bool(_CENTRAL.search(urlsplit(self.source.base).hostname or ""))
+        if not isinstance(self.source, HttpSource):
+            return False
+        return _CENTRAL.search(split_url(self.source.base).hostname or "") is not None
 
     def has_vendor(self, vendor: str, *, dots: bool = False) -> bool:
-        """Whether a vendor begins with one of the prefixes; with `dots` a prefix ends at a dot of the vendor."""
+        """Whether a vendor begins with one of the prefixes; with `dots` only where the prefix ends at a dot of the vendor, or with it."""
         if dots:
             return any(not one or f"{vendor}.".startswith(f"{one.rstrip('.')}.") for one in self.vendor_prefixes)
         return vendor.startswith(self.vendor_prefixes)
@@ -107,22 +109,21 @@ def http_registry(
     name: str, uri: str, *, apikey: str | None = None, priority: int = 0, vendor_prefixes: Iterable[str] = ()
 ) -> IgluRegistry:
     """A registry at an ``http`` or ``https`` URL; one slash at its end is ignored. Raises `ResolverConfigError`."""
-    base = _check_base(uri)
+    base = _normalize_base(uri)
     if apikey and not _VISIBLE.fullmatch(apikey):
         raise ResolverConfigError("apikey", "it has characters that a header can't carry", "visible ASCII, as a UUID")
     return IgluRegistry(name, HttpSource(base, apikey or None), priority, tuple(vendor_prefixes))
 
 
-def _check_base(uri: str) -> str:
+def _normalize_base(uri: str) -> str:
     allowed = "http(s)://host[:port][/path], without user, query and fragment"
     try:
-        parts = urlsplit(uri)
-        port = parts.port
-    except ValueError as error:
-        raise ResolverConfigError("uri", str(error), allowed) from None
-    bad = parts.scheme not in {"http", "https"} or not parts.hostname or port == 0
-    if bad or parts.query or parts.fragment or not _VISIBLE.fullmatch(uri):
-        raise ResolverConfigError.of("uri", uri if "@" not in parts.netloc else "…", allowed)
+        parts = split_server_url(uri)
+    except UrlError:
+        raise ResolverConfigError("uri", "it is no URL", allowed) from None
+    is_bad = parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0
+    if is_bad or parts.query or parts.fragment or not _VISIBLE.fullmatch(uri):
+        raise ResolverConfigError.of("uri", uri if "@" not in uri else "…", allowed)
     if "@" in parts.netloc:
         raise ResolverConfigError("uri", "it has a user or a password", f"{allowed}; a key goes into apikey")
     return f"{parts.scheme}{uri[len(parts.scheme) :]}".removesuffix("/")
@@ -136,7 +137,7 @@ def memory_registry(
     vendor_prefixes: Iterable[str] = (),
     class_priority: int = MEMORY,
 ) -> IgluRegistry:
-    """A registry in memory: schemas by key, or a function that answers each question.
+    """Return a registry in memory, which answers from schemas by key, or by a function of each question.
 
     With `class_priority` `REMOTE` it is treated as one over HTTP: it is asked later, and its failures are retried.
     """
@@ -158,6 +159,7 @@ def read_document(content: bytes) -> RegistryAnswer:
     try:
         return SchemaDocument(msgspec.json.decode(content))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        # the words of the Scala client for an empty or cut text
         text = "exhausted input" if "truncated" in str(error) else str(error)
         return repo_failure(f"ParsingFailure: {text}")
     except RecursionError:

@@ -92,8 +92,11 @@ def _find_redirect(send: SendRequest, event: HttpResponse | NoResponse) -> str |
         return None
     if send.method != "GET" and event.status in {301, 302}:
         return None
-    target = urljoin(send.url, event.header("Location") or "")
-    origin, destination = urlsplit(send.url), urlsplit(target)
+    try:
+        target = urljoin(send.url, event.header("Location") or "")
+        origin, destination = urlsplit(send.url), urlsplit(target)
+    except ValueError:
+        return None  # the server sent no URL
     return (
         target
         if (origin.scheme, origin.netloc) == (destination.scheme, destination.netloc) and target != send.url

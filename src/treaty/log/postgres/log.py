@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlunsplit
 
 import asyncpg
 from asyncpg import Connection
@@ -17,6 +17,7 @@ from asyncpg import Connection
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.state.commit import NO_DIGEST, START, Append, Position
 from treaty.core.state.rows import EncodedRow
+from treaty.core.urls import split_server_url
 from treaty.log.concurrency import LockOwner
 from treaty.log.log import AppendResult, Leader, LogDelta, LogUnavailableError, StoreStats
 from treaty.log.postgres.connection import (
@@ -70,7 +71,7 @@ class PostgresLog:
 
     def __init__(self, url: str, *, appends_kept: int = APPENDS_KEPT, poll: float = POLL) -> None:
         """Take a URL with an optional ``schema=NAME`` (default ``treaty``) and ``durable=no``; use `open`."""
-        parts = urlsplit(url)
+        parts = split_server_url(url)
         query = dict(parse_qsl(parts.query))
         self._schema = query.pop("schema", DEFAULT_SCHEMA)
         durable = query.pop("durable", "yes") != "no"

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from urllib.parse import quote_plus, urlsplit
+from urllib.parse import quote_plus
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from treaty.core.urls import UrlError, split_server_url
 from treaty.web.pages.assets import static_path
 
 FOLDER = Path(__file__).parent / "templates"
@@ -117,8 +118,8 @@ def link_to_use(kind: str, name: str) -> str:
 def status_link(address: str, path: str = "/status") -> str:
     """Return the address of the status of another process; empty for one that no browser is to open, such as a script."""
     try:
-        parts = urlsplit(address)
-    except ValueError:
+        parts = split_server_url(address)
+    except UrlError:
         return ""
     return f"{address.rstrip('/')}{path}" if parts.scheme in {"http", "https"} and parts.hostname else ""
 

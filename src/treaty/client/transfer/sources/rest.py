@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Self, TypeVar
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 import msgspec
 import urllib3
@@ -12,6 +12,7 @@ from urllib3.exceptions import HTTPError
 
 from treaty.core.limits import IMPORT_ANSWER_BYTES
 from treaty.core.refusals import RegistryError
+from treaty.core.urls import UrlError, split_server_url
 
 A = TypeVar("A")
 
@@ -28,7 +29,10 @@ class RestSource:
 
     def __init__(self, url: str) -> None:
         """Take a URL; nothing is sent. Raises `RegistryError` for what is none."""
-        parts = urlsplit(url)
+        try:
+            parts = split_server_url(url)
+        except UrlError as error:
+            raise RegistryError(str(error)) from None
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise RegistryError("the URL of a source begins with http:// or https:// and a host")
         self.path = parts.path.rstrip("/")

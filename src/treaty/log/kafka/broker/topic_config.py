@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from treaty.core.kafka import KafkaCluster, KafkaSettingsError, parse_kafka_url
 from treaty.core.limits import COMMIT_BYTES
 from treaty.core.schema import Pairs
+from treaty.core.urls import split_url
 
 WRITERS = ("any", "owner")
 TOPIC_LENGTH = 249
@@ -36,8 +37,8 @@ def parse_topic_url(url: str, settings: Pairs) -> TopicUrl:
 
     Raises `KafkaSettingsError`.
     """
-    parts = urlsplit(url)
-    cluster, topic = parse_kafka_url(f"kafka://{parts.netloc}{parts.path}", settings)
+    parts = split_url(url)
+    cluster, topic = parse_kafka_url(url if "@" in url else f"kafka://{parts.netloc}{parts.path}", settings)
     if not topic or len(topic) > TOPIC_LENGTH or not _TOPIC_CHARACTERS.issuperset(topic) or topic in {".", ".."}:
         raise KafkaSettingsError(f"{topic!r} is no topic: {_USAGE}; names have letters, digits, '.', '_' and '-'")
     words = parse_qsl(parts.query, keep_blank_values=True)

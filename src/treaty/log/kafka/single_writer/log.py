@@ -176,10 +176,10 @@ class SingleWriterLog:
             state = await self._reader.catch_up()
         since = None if after == START else state.recent.changes_since(after)
         if after.agrees(state.position) or since is not None:
-            state.values = None
+            state.take_values()
             self._handed_over = state.position, state.end_record_offset
             return LogDelta(state.position, _decode_rows(since or {}))
-        values, state.values = state.values, None
+        values = state.take_values()
         if values is None:
             state = await self._reader.load()
             values = state.values

@@ -1,5 +1,5 @@
-"""Which records of a topic with one owner are the log, and which position they come to: whole transactions in their order, gaps and
-forks found. Pure.
+"""Which records of a topic with one owner are the log, and which position they come to. Transactions count that are whole (`_is_whole`) and follow the
+one before (`_follows`); after a gap (`SequenceGapError`) `reader.py` reads the topic again from its start, and a fork is refused. Pure.
 """
 
 from collections import deque
@@ -22,7 +22,7 @@ ValuesByKey = Mapping[bytes, bytes | None]
 
 
 class RecentAppends:
-    """A run of appends, each on the one before. At most `kept` of them, and about `bytes_kept` bytes of records."""
+    """A run of appends, each on the one before: at most `appends_kept` of them, and about `bytes_kept` bytes of their records."""
 
     def __init__(self, base: Position, appends_kept: int, bytes_kept: int) -> None:
         """Know nothing but the position where the run begins."""
@@ -33,7 +33,7 @@ class RecentAppends:
         self._base = base
 
     def __len__(self) -> int:
-        """Places that are known."""
+        """Return how many appends are in the run."""
         return len(self._appends)
 
     @property
@@ -185,6 +185,11 @@ class CompactedState:
                 self._pending_count += 1
         self.offset = max(self.offset, batch.next)
 
+    def take_values(self) -> dict[bytes, bytes | None] | None:
+        """Return the last value of every key and keep none from now on; None where they were taken before."""
+        values, self.values = self.values, None
+        return values
+
     def finish_loading(self) -> None:
         """The end was reached: from here on, only what follows exactly. Raises `HistoryForkError` where rows have no
         end record.
@@ -200,11 +205,13 @@ class CompactedState:
             if self.loading and isinstance(error, EndRecordFormatError):
                 raise
             raise (HistoryForkError if self.loading else SequenceGapError)(str(error)) from error
-        if not self.loading and not self.is_proven and end.position.agrees(self.position) and not self._pending_count:
+        is_unproven = not self.loading and not self.is_proven
+        is_first_proof = is_unproven and end.position.agrees(self.position) and not self._pending_count
+        if is_first_proof:
             self._end_record_offset = offset
             return
-        follows = self._follows(end) and self._is_whole(end)
-        if not follows and not self.loading:
+        is_next_whole = self._follows(end) and self._is_whole(end)
+        if not is_next_whole and not self.loading:
             message = f"sequence {end.first} does not follow {self.position.sequence}, or has not all its rows"
             raise SequenceGapError(message)
         if self.loading:
@@ -212,7 +219,7 @@ class CompactedState:
         if self.orphan_rows is not None:
             self.orphan_rows.add_end_record(end.rows, self.values or {}, follows=self._follows(end))
         self.position, self._end_record_offset = end.position, offset
-        if follows:
+        if is_next_whole:
             self.recent.add(end.position, self._pending)
         else:
             self.recent.restart(end.position)
@@ -227,13 +234,14 @@ class CompactedState:
         return len(self._pending) == self._pending_count == end.rows
 
     def _follows(self, end: EndRecord) -> bool:
+        """Whether the transaction is of this log and begins where the last one ended."""
         position = self.position
         if end.parent != position.digest or end.first != position.sequence + 1:
             return False
         return position == START or end.identity == position.identity
 
     def _refuse_fork(self, end: EndRecord) -> None:
-        """Compaction takes end records away, but never makes two of them contradict each other."""
+        """Raise `HistoryForkError` where an end record contradicts the last one: compaction takes end records away, and changes none."""
         position = self.position
         if position == START:
             return
