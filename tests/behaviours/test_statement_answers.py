@@ -25,9 +25,9 @@ from treaty.core.schema import Draft
 from treaty.core.sources import Source
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.execution.results import InvalidStatementError
-from treaty.metastore.execution.system_tables import matches_like
+from treaty.metastore.execution.system_tables import TABLE_READERS, matches_like
 from treaty.metastore.execution.topic_statements import _holds
-from treaty.metastore.sql.statements import AssertTopicStatement
+from treaty.metastore.sql.statements import SYSTEM_TABLES, AssertTopicStatement
 
 FLIGHTS = "CREATE STREAM flights (id BIGINT KEY, carrier STRING) WITH (KAFKA_TOPIC = 'flights', VALUE_FORMAT = 'AVRO')"
 
@@ -288,3 +288,7 @@ def test_a_script_of_one_commit_makes_what_its_statements_make_one_by_one(script
                 [(row[0], row[1], row[2]) for row in rows(opened, "SELECT * FROM treaty.versions")],
             ))  # fmt: skip
     assert made[0] == made[1]
+
+
+def test_each_system_table_that_is_parsed_can_be_read() -> None:
+    assert tuple(TABLE_READERS) == SYSTEM_TABLES

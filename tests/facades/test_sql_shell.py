@@ -23,6 +23,7 @@ from treaty.cli.metastore.shell import ScriptState, is_blank, is_complete
 from treaty.cli.metastore.wait_notice import describe_rest, describe_wait
 from treaty.cli.terminal.errors import STOP_SECONDS
 from treaty.metastore.columns.to_schema import FORMATS
+from treaty.metastore.sql.statements import SYSTEM_TABLES
 from treaty.plan.encoding.derivation.texts import DERIVERS
 from treaty.wire.statements import StatementResultBody
 
@@ -171,6 +172,16 @@ def test_names_keywords_and_properties_are_completed_where_they_belong() -> None
     assert list(completer.find("SHOW ", "TAB")) == ["TABLES"]
     assert "treaty.sources" in completer.find("SELECT * FROM ", "treaty.s")
     assert list(completer.find("SET ", "TR")) == ["TRIGGER"]
+    for before, word, offered in [
+        ("ALTER STREAM s RENAME ", "", ["TO"]),
+        ("ALTER STREAM s RENAME ", "t", ["to"]),
+        ("ALTER STREAM s RENAME ", "odd", []),
+        ("ALTER STREAM s SWAP ", "", ["WITH"]),
+        ("ALTER STREAM s SWAP WITH ", "odd", ["`odd name`"]),
+    ]:
+        assert list(completer.find(before, word)) == offered, before
+    assert list(completer.find("ALTER STREAM s SWAP WITH ", ""))[:1] == list(completer.find("DESCRIBE ", ""))[:1] != []
+    assert list(completer.find("SELECT * FROM ", "TREATY.")) == [f"treaty.{one}" for one in sorted(SYSTEM_TABLES)]
     assert len(session.scripts) == 1
     assert NAMES_SECONDS > 1
 

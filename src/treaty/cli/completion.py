@@ -1,4 +1,4 @@
-"""`treaty completion SHELL`: the script that lets a shell complete commands, options and subjects."""
+"""`treaty completion SHELL` prints the script by which bash, zsh or fish, and not `treaty sql`, completes commands, options and subjects."""
 
 import click
 from click.shell_completion import get_completion_class

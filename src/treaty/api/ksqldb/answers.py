@@ -28,14 +28,14 @@ def answer_question(statement: SqlStatement, sent: str) -> Exchange[BuildEntity]
     if isinstance(statement, DescribeStatement):
         return (yield from _describe(statement, sent))
     assert isinstance(statement, ShowStatement), "there are no other questions"
-    return (yield from _SHOWN[statement.subject](statement, sent))
+    return (yield from _SHOWN[statement.listing](statement, sent))
 
 
 def is_question(statement: SqlStatement) -> bool:
     """Say whether a statement only asks, and ksqlDB has an entity for what it asks."""
     if isinstance(statement, DescribeStatement):
         return statement.kind != "TYPE"
-    return isinstance(statement, ShowStatement) and statement.subject in _SHOWN
+    return isinstance(statement, ShowStatement) and statement.listing in _SHOWN
 
 
 def _show_streams(statement: ShowStatement, sent: str) -> Exchange[BuildEntity]:

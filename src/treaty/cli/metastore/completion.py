@@ -1,4 +1,4 @@
-"""Completion of keywords, names and properties in a statement that is being typed."""
+"""What Tab offers in a statement that is being typed in `treaty sql`: keywords, properties, and names of sources, loaded again after NAMES_SECONDS."""
 
 import re
 import threading
@@ -12,13 +12,12 @@ from treaty.cli.metastore.statement_session import StatementSession
 from treaty.core.column_types import SQL_TYPE_WORDS
 from treaty.metastore.sql.keywords import FIRST_WORDS, QUOTED_WORDS, STATEMENT_FORMS
 from treaty.metastore.sql.properties import PROPERTIES, PROPERTY_SYNONYMS, SETTINGS
-from treaty.metastore.sql.statements import SHOWN
+from treaty.metastore.sql.statements import SHOWN, SYSTEM_TABLES
 
 OFFERED = 200
 """The most words that are offered."""
 NAMES_SECONDS = 30.0
 """Seconds after which the names are loaded again when somebody completes one."""
-SYSTEM_TABLES = ("dependencies", "queries", "sources", "subjects", "types", "versions")
 _BEFORE_A_NAME = frozenset(
     [
         "FROM",
@@ -39,10 +38,11 @@ _BEFORE_A_NAME = frozenset(
         "UNDROP",
         "QUERY",
         "EXISTS",
-        "RENAME",
-        "SWAP",
     ]
 )
+_WORD_AFTER = {"RENAME": "TO", "SWAP": "WITH"}
+"""Words that have to follow others before a name."""
+_TABLE_NAMES = tuple(f"treaty.{table}" for table in sorted(SYSTEM_TABLES))
 _SHOWS = frozenset({"SHOW", "LIST"})
 _PROPERTY_LIST = re.compile(r"\b(?:with|set|tblproperties)\s*\((?:[^()']|'[^']*')*$", re.IGNORECASE)
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -66,7 +66,7 @@ class SortedWords:
         self._words = [word for _, word in pairs]
 
     def find(self, beginning: str, limit: int = OFFERED) -> Sequence[str]:
-        """Return the first words that begin so, in any case."""
+        """Return the first words that begin with a text, in any case, `limit` at most."""
         key = beginning.lstrip("`").lower()
         at = bisect_left(self._keys, key)
         end = at
@@ -82,13 +82,13 @@ class SourceNames:
         """Know no name yet."""
         self._session = session
         self._words = SortedWords(())
-        self._loaded = 0.0
+        self._load_time = 0.0
         self._thread: threading.Thread | None = None
 
     def load(self) -> None:
-        """Load the names again, on a thread."""
+        """Load the names again on a thread, unless one is loading them."""
         if self._thread is None or not self._thread.is_alive():
-            self._loaded = time.monotonic()
+            self._load_time = time.monotonic()
             self._thread = threading.Thread(target=self._load, daemon=True)
             self._thread.start()
 
@@ -98,8 +98,8 @@ class SourceNames:
             self._thread.join()
 
     def find(self, beginning: str) -> Sequence[str]:
-        """Return the names that begin so."""
-        if self._loaded and time.monotonic() - self._loaded > NAMES_SECONDS:
+        """Return the names that begin with a text, in any case. Those that are older than NAMES_SECONDS are loaded again, for the next call."""
+        if self._load_time and time.monotonic() - self._load_time > NAMES_SECONDS:
             self.load()
         return self._words.find(beginning)
 
@@ -133,7 +133,7 @@ class SqlCompleter:
         """Return what may stand for the beginning `word` after a text, which is that of earlier lines too."""
         statement = before.rpartition(";")[2]
         if word.lower().startswith("treaty."):
-            return [f"treaty.{table}" for table in SYSTEM_TABLES if table.startswith(word.lower()[7:])]
+            return [one for one in _TABLE_NAMES if one.startswith(word.lower())]
         if _PROPERTY_LIST.search(statement):
             return _in_case(word, self._properties.find(word))
         words = statement.upper().split()
@@ -143,10 +143,17 @@ class SqlCompleter:
             return _in_case(word, self._settings.find(word))
         if words[-1] in _SHOWS and len(words) == 1:
             return _in_case(word, self._shown.find(word))
-        names, keywords = self._names.find(word), _in_case(word, self._keywords.find(word)) if word else []
-        if names and (words[-1] in _BEFORE_A_NAME or words[-1].startswith("\\")):
+        if words[-1] in _WORD_AFTER:
+            return _in_case(word, [one for one in (_WORD_AFTER[words[-1]],) if one.startswith(word.upper())])
+        names = self._names.find(word)
+        if names and _is_before_name(words):
             return names
-        return [*keywords, *(names if word else ())][:OFFERED]
+        return [*_in_case(word, self._keywords.find(word)), *names][:OFFERED] if word else []
+
+
+def _is_before_name(words: Sequence[str]) -> bool:
+    """Return whether the name of a source or type follows words of a statement, or a short command."""
+    return words[-1] in _BEFORE_A_NAME or words[-1].startswith("\\") or tuple(words[-2:]) == ("SWAP", "WITH")
 
 
 def _in_case(word: str, words: Sequence[str]) -> Sequence[str]:

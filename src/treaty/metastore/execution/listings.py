@@ -42,15 +42,15 @@ from treaty.metastore.sql.statements import DescribeStatement, ShowCreateStateme
 
 def show(statement: ShowStatement) -> Exchange[ResultRows]:
     """Return the rows of a SHOW."""
-    if statement.subject == "DEPENDENCIES":
+    if statement.listing == "DEPENDENCIES":
         return (yield from _show_dependencies(statement))
-    if statement.subject == "HISTORY":
+    if statement.listing == "HISTORY":
         return (yield from show_history(statement.of))
-    if statement.subject == "TOPICS":
+    if statement.listing == "TOPICS":
         from treaty.metastore.execution.topic_statements import show_topics  # noqa: PLC0415 (a client of Kafka)
 
         return (yield from show_topics(extended=statement.extended))
-    return (yield from _SHOWN[statement.subject](statement))
+    return (yield from _SHOWN[statement.listing](statement))
 
 
 def _show_streams(statement: ShowStatement) -> Exchange[ResultRows]:

@@ -297,7 +297,7 @@ def kind_of(statement: s.SqlStatement) -> str:
     """Return the first words of a statement, with STREAM, TABLE or TYPE where it says so."""
     words = EXECUTORS[type(statement)][0]
     if isinstance(statement, s.ShowStatement):
-        return f"{words} {statement.subject}"
+        return f"{words} {statement.listing}"
     if isinstance(statement, s.RestartStatement):
         return statement.way
     kind = getattr(statement, "kind", "")

@@ -27,7 +27,7 @@ def select(statement: SelectStatement) -> Exchange[ResultRows]:
     """Return the rows that a SELECT asks for. Raises `Invalid` for a column that the table does not have."""
     for condition in statement.conditions:
         _refuse_long_pattern(condition)
-    table = yield from _TABLES[statement.table]()
+    table = yield from TABLE_READERS[statement.table]()
     places = {name: place for place, name in enumerate(table.columns)}
     chosen = statement.columns or table.columns
     ordered = [(_place(places, term.column, statement.table), term.descending) for term in statement.order]
@@ -188,7 +188,7 @@ def _select_versions() -> Exchange[ResultRows]:
     return listing
 
 
-_TABLES: Mapping[str, Callable[[], Exchange[ResultRows]]] = {
+TABLE_READERS: Mapping[str, Callable[[], Exchange[ResultRows]]] = {
     "sources": _select_sources,
     "types": _select_types,
     "queries": _select_queries,
@@ -196,4 +196,4 @@ _TABLES: Mapping[str, Callable[[], Exchange[ResultRows]]] = {
     "subjects": _select_subjects,
     "versions": _select_versions,
 }
-"""By name of the system table."""
+"""The function that reads a system table, by each name of `SYSTEM_TABLES`."""

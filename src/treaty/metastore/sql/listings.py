@@ -1,4 +1,4 @@
-"""SHOW and DESCRIBE read: which words may follow."""
+"""SHOW, LIST and DESCRIBE are parsed: which words may follow them. What they list is `SHOWN` in `statements.py`."""
 
 from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.foreign_words import INSIDE
@@ -13,18 +13,18 @@ def read_show(cursor: StatementCursor) -> ShowStatement | ShowCreateStatement:
         cursor.need_end()
         return ShowCreateStatement(kind, name)
     cursor.take("ALL")
-    subject = cursor.need_any(*SHOWN)
+    listing = cursor.need_any(*SHOWN)
     of, recursive = "", False
-    if subject == "DEPENDENCIES":
+    if listing == "DEPENDENCIES":
         of = cursor.read_name() if cursor.take("OF") else ""
         recursive = cursor.take("RECURSIVE")
-    if subject == "HISTORY":
+    if listing == "HISTORY":
         if not cursor.take("OF"):
             cursor.fail(hint="SHOW HISTORY OF name")
         of = cursor.read_name()
     extended = cursor.take("EXTENDED")
     cursor.need_end()
-    return ShowStatement(subject, extended, of, recursive)
+    return ShowStatement(listing, extended, of, recursive)
 
 
 def read_describe(cursor: StatementCursor) -> DescribeStatement:

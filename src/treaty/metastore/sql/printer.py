@@ -126,7 +126,7 @@ def _type(statement: s.CreateTypeStatement) -> str:
 
 def _show(statement: s.ShowStatement) -> str:
     of = f" OF {_name(statement.of)}" if statement.of else ""
-    return f"SHOW {statement.subject}{of}{' RECURSIVE' * statement.recursive}{' EXTENDED' * statement.extended}"
+    return f"SHOW {statement.listing}{of}{' RECURSIVE' * statement.recursive}{' EXTENDED' * statement.extended}"
 
 
 def _explain(statement: s.ExplainStatement) -> str:
@@ -189,7 +189,7 @@ def _assert_topic(statement: s.AssertTopicStatement) -> str:
 
 
 def _timeout(milliseconds: int) -> str:
-    if milliseconds == 1_000:
+    if milliseconds == s.ASSERT_TIMEOUT:
         return ""
     for unit, number in (("HOURS", 3_600_000), ("MINUTES", 60_000), ("SECONDS", 1_000)):
         if milliseconds and not milliseconds % number:

@@ -7,6 +7,7 @@ from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.heads import keep_topic_properties, read_properties
 from treaty.metastore.sql.records import read_moment
 from treaty.metastore.sql.statements import (
+    ASSERT_TIMEOUT,
     AssertSchemaStatement,
     AssertTopicStatement,
     CreateSourceStatement,
@@ -105,7 +106,7 @@ def _read_text_or_name(cursor: StatementCursor, what: str) -> str:
 
 def _read_timeout(cursor: StatementCursor) -> int:
     """The milliseconds of a TIMEOUT that ends the statement."""
-    timeout = 1_000
+    timeout = ASSERT_TIMEOUT
     if cursor.take("TIMEOUT"):
         number = cursor.read_integer(0, _LONGEST)
         timeout = number * _UNITS[cursor.need_any(*_UNITS)]

@@ -1,6 +1,7 @@
-"""The statements of the metastore as frozen values.
+"""The statements of the metastore as frozen values, what SHOW and LIST take (`SHOWN`), and which tables ``treaty.*`` there are (`SYSTEM_TABLES`).
 
-A `kind` of a source is STREAM or TABLE, or empty where the statement says neither. Names are spelled as there. Members at their default were not there.
+A `kind` of a source is STREAM or TABLE, or empty where the statement says neither. Names are spelled as there. A member at its default was left
+out, or written with that value.
 """
 
 from treaty.core.column_types import SqlType
@@ -178,9 +179,9 @@ class OnceStatement:
 
 @dataclass(frozen=True, slots=True)
 class ShowStatement:
-    """SHOW or LIST. `subject` is one of `SHOWN`; `of` belongs to DEPENDENCIES and HISTORY, `recursive` to DEPENDENCIES."""
+    """SHOW or LIST. `listing` is one of `SHOWN`; `of` belongs to DEPENDENCIES and HISTORY, `recursive` to DEPENDENCIES."""
 
-    subject: str
+    listing: str
     extended: bool = False
     of: str = ""
     recursive: bool = False
@@ -247,9 +248,9 @@ class SelectRecordsStatement:
     """SELECT … FROM STREAM name: records of a source as they are; `columns` are empty for ``*``, `limit` is how many at most."""
 
     name: str
-    columns: tuple[str, ...] = ()
-    conditions: tuple[ColumnCondition, ...] = ()
-    limit: int = 0
+    columns: tuple[str, ...]
+    conditions: tuple[ColumnCondition, ...]
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +270,8 @@ class SelectRowsStatement:
 
 SYSTEM_TABLES = ("sources", "types", "queries", "dependencies", "subjects", "versions")
 """Tables of the schema ``treaty``."""
+ASSERT_TIMEOUT = 1_000
+"""Milliseconds that ASSERT waits where it says no TIMEOUT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +291,7 @@ class AssertSchemaStatement:
     subject: str = ""
     schema_id: int = 0
     exists: bool = True
-    timeout: int = 1_000
+    timeout: int = ASSERT_TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +302,7 @@ class AssertTopicStatement:
     partitions: int = 0
     replicas: int = 0
     exists: bool = True
-    timeout: int = 1_000
+    timeout: int = ASSERT_TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)
