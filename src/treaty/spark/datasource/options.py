@@ -1,4 +1,6 @@
-"""Options of the data source, read from texts: what to read, by which schemas, and the columns that rows have."""
+"""Options of ``format("treaty")``, read from texts: what to read, by which schemas, and the columns that rows have; an unknown, wrong or missing one is
+refused (`KNOWN`, `read_options`).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -6,6 +8,7 @@ from typing import Any
 
 from treaty.core.kafka import KafkaCluster, translate_setting
 from treaty.plan.errors import PlanError
+from treaty.plan.format_plans import LOSSY
 from treaty.plan.options import DecodeChoices
 from treaty.spark.options import refuse_unknown, split_options
 from treaty.spark.pipelines.source import KafkaSource, SourceError, read_client_settings
@@ -21,16 +24,16 @@ KNOWN: Mapping[str, str] = {
     "keysubject": "none: keys stay bytes",
     "keyreader": "as reader",
     "framing": "prefix, header, single-object, md5, version, pravega, none",
-    "message": "",
+    "message": "the full name of a Protobuf message",
     "depth": "a number",
-    "lossy": "",
+    "lossy": ", ".join(LOSSY),
     "defaults": "true, false",
     "unknown": "true, false",
     "validate": "true, false",
     "rest": "map",
     "encoding": "one of the ways of a plug-in's format",
     "flatten": "true, false",
-    "prefix": "",
+    "prefix": "a text before the names of the columns that flatten makes",
     "subscribe": "topics with commas",
     "startingoffsets": "earliest, latest, or offsets as JSON",
     "endingoffsets": "latest, or offsets as JSON",
@@ -52,7 +55,8 @@ class TopicChoice:
     start: str = "earliest"
     end: str = "latest"
     headers: bool = False
-    lossy: bool = False
+    skips_deleted: bool = False
+    """Whether rows are read from the first offset that is left where others were deleted: failOnDataLoss is false."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +103,17 @@ def read_options(options: Mapping[str, str]) -> SourceOptions:
     if not subject:
         raise PlanError("the option subject is missing: it is known without one only where one topic is read")
     return SourceOptions(
-        place,
-        own_options["registry"],
-        settings,
-        subject,
-        _read_reader(own_options.get("reader", "latest")),
-        own_options.get("keysubject", ""),
-        _read_reader(own_options.get("keyreader", "latest")),
-        own_options.get("framing", "prefix"),
-        _read_choices(own_options),
-        _is_set(own_options, "flatten"),
-        own_options.get("prefix", ""),
+        place=place,
+        registry=own_options["registry"],
+        settings=settings,
+        subject=subject,
+        reader=_read_reader(own_options.get("reader", "latest")),
+        key_subject=own_options.get("keysubject", ""),
+        key_reader=_read_reader(own_options.get("keyreader", "latest")),
+        framing=own_options.get("framing", "prefix"),
+        choices=_read_choices(own_options),
+        flatten=_is_set(own_options, "flatten"),
+        prefix=own_options.get("prefix", ""),
     )
 
 
@@ -121,16 +125,18 @@ def _read_topics(options: Mapping[str, str], kafka: Mapping[str, str]) -> TopicC
     if not topics or not servers:
         missing = SERVERS if topics else "subscribe"
         raise SourceError(f"the option {missing} is missing: topics are read by {SERVERS} and subscribe")
-    named = tuple((name.removeprefix(KAFKA), value) for name, value in kafka.items() if name != SERVERS)
-    filled = read_client_settings(KafkaSource(servers, topics, settings=named))
-    settings = [pair for name, value in filled.items() for pair in translate_setting(name, value, f"{KAFKA}{name}")]
+    kafka_settings = tuple((name.removeprefix(KAFKA), value) for name, value in kafka.items() if name != SERVERS)
+    client_settings = read_client_settings(KafkaSource(servers, topics, settings=kafka_settings))
+    settings = [
+        pair for name, value in client_settings.items() for pair in translate_setting(name, value, f"{KAFKA}{name}")
+    ]
     return TopicChoice(
         KafkaCluster(servers, tuple(settings)),
         topics,
-        options.get("startingoffsets", "earliest"),
-        options.get("endingoffsets", "latest"),
-        _is_set(options, "includeheaders"),
-        not _is_set(options, "failondataloss", usual="true"),
+        start=options.get("startingoffsets", "earliest"),
+        end=options.get("endingoffsets", "latest"),
+        headers=_is_set(options, "includeHeaders"),
+        skips_deleted=not _is_set(options, "failOnDataLoss", usual="true"),
     )
 
 
@@ -165,7 +171,9 @@ def _read_reader(text: str) -> str | int:
 
 
 def _is_set(options: Mapping[str, str], name: str, usual: str = "false") -> bool:
-    value = options.get(name, usual).lower()
-    if value not in BOOLEANS:
-        raise PlanError(f"{name} = {options[name]!r} is neither true nor false")
-    return BOOLEANS[value]
+    """Read an option that is true or false; `name` is as people write it, and the names in `options` have small letters."""
+    text = options.get(name.lower(), usual)
+    value = BOOLEANS.get(text.lower())
+    if value is None:
+        raise PlanError(f"{name} = {text!r} is neither true nor false")
+    return value

@@ -52,7 +52,7 @@ class TopicPlace:
 
     def read(self, part: TopicRange) -> Iterator[pa.Table]:
         """The records of a range. Raises `KafkaClientError` where some of them are gone, unless that is allowed."""
-        records = read_range(self.choice.cluster, part, lossy=self.choice.lossy)
+        records = read_range(self.choice.cluster, part, lossy=self.choice.skips_deleted)
         while some := list(islice(records, ARROW_ROWS)):
             yield _make_table(part.topic, some)
 

@@ -19,7 +19,7 @@ from treaty.core.sources import CHANGES, QueryPlan, SourceRead, StateFingerprint
 from treaty.spark.planner.analyzed_check import check_analyzed, check_shape, list_views
 from treaty.spark.planner.errors import is_about_body, refuse, refuse_fault
 from treaty.spark.planner.fingerprints import fingerprint, select_stateful
-from treaty.spark.planner.leaf_columns import blank_streams, find_leaf_columns, find_never_null
+from treaty.spark.planner.leaf_columns import find_leaf_columns, find_never_null
 from treaty.spark.planner.output import read_output, refuse_bad_keys
 from treaty.spark.planner.parsed_check import check_parsed, list_relations, refuse_foreign_forms
 from treaty.spark.planner.pseudo_columns import PSEUDO, add_pseudo_columns, list_words
@@ -28,6 +28,7 @@ from treaty.spark.planner.result_modes import choose_mode
 from treaty.spark.planner.settings import PINNED, PRINTED, RESTRICTED
 from treaty.spark.planner.state_parts import list_state_parts
 from treaty.spark.planner.stream_checks import StreamChecks
+from treaty.spark.planner.stream_words import blank_streams
 from treaty.spark.planner.trees import TreeNode, read_analyzed, read_tree
 from treaty.spark.planner.views import STREAM, keep_columns, make_views, refuse_bad_watermark
 

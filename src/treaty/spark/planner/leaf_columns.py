@@ -1,11 +1,9 @@
 """The leaf columns that a body needs of each source: what Spark would read of empty Parquet files with its columns."""
 
-import json
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
@@ -61,15 +59,16 @@ def find_leaf_columns(
 def names_its_columns(body: str) -> bool:
     """Return whether a body surely names each column that it reads. One that does not reads those too that came to a source after it was planned."""
     words = [token.keyword or token.text for token in split_tokens(body)]
-    counted = {at for at, word in enumerate(words) if word == "*" and words[at - 2 : at] == ["COUNT", "("]}
+    stars_of_count = {at for at, word in enumerate(words) if word == "*" and words[at - 2 : at] == ["COUNT", "("]}
     selects_all = words.count("FROM") > words.count("SELECT")  # `FROM flights` alone, or a FROM of a function
-    return not selects_all and UNNAMED.isdisjoint(word for at, word in enumerate(words) if at not in counted)
+    return not selects_all and UNNAMED.isdisjoint(word for at, word in enumerate(words) if at not in stars_of_count)
 
 
 def list_needed(source: Source, reads: Iterable[SourceRead], words: Collection[str]) -> list[str]:
-    """Return the columns of a source that bodies read or name, and those that are never null, whose nulls a plan need not look at.
+    """Return the columns of a source that have to be decoded for bodies, in the order of the source.
 
-    `reads` are those of all sources of the bodies, `words` the names in their texts.
+    These are the columns that `reads` (of all sources of the bodies) has for it, those whose names are among `words` (the names in the texts of
+    the bodies, in small letters), its key, and those that are never null: a plan does not look for nulls in these, so they must have values.
     """
     own = (read for read in reads if lower_name(read.source) == lower_name(source.name))
     read_names = {lower_name(parse_path(path)[0]) for read in own for path in read.columns}
@@ -79,14 +78,14 @@ def list_needed(source: Source, reads: Iterable[SourceRead], words: Collection[s
         if not column.nullable
         or column.role == "key"
         or lower_name(column.name) in read_names
-        or column.name.lower() in words
+        or column.name.lower() in words  # as `list_words` writes them
     ]
 
 
 def find_never_null(spark: SparkSession, body: str, sources: Sequence[ReadableSource]) -> frozenset[str]:
-    """Return the columns that come out of a body without a null, given that those of its sources which say NOT NULL have none.
+    """Return the columns that come out of a body without a null, given that columns of its sources with NOT NULL have none.
 
-    Files forget what is never null, so the body is analyzed over tables of no rows that do not.
+    Spark takes each column of a file for one with nulls, so the body is analyzed over empty tables in memory, whose columns say NOT NULL.
     """
     if all(column.nullable for source in sources for column in source.columns):
         return frozenset()
@@ -103,32 +102,3 @@ def _list_scans(tree: TreeNode) -> Iterable[Any]:
     """The fields that each scan of files reads; Spark prints a schema without fields as an empty list."""
     schemas = (one.members["requiredSchema"] for one in tree.walk() if one.kind == "FileSourceScanExec")
     return (one["fields"] if one else () for one in schemas)
-
-
-def blank_streams(spark: SparkSession, body: str) -> str:
-    """Return a body whose words STREAM before a source are blanks, so that it can run as a batch; its length is the same.
-
-    Each word STREAM is taken away alone: it stood before a source if the parsed query then has a streaming relation less.
-    """
-    parser = spark._jsparkSession.sessionState().sqlParser()  # noqa: SLF001
-
-    def count(text: str) -> int:
-        return json.dumps(json.loads(parser.parseQuery(text).toJSON())).count('"isStreaming": true')
-
-    before = count(body)
-    tokens = split_tokens(body)
-    for at, token in enumerate(tokens[:-1]):
-        if (
-            not before
-            or token.keyword != "STREAM"
-            or not (tokens[at + 1].kind in {"word", "quoted"} or tokens[at + 1].text == "(")
-        ):
-            continue
-        tried = f"{body[: token.start]}{' ' * len(token.text)}{body[token.end :]}"
-        try:
-            after = count(tried)
-        except PySparkException:  # the word was needed
-            after = before
-        if after == before - 1:
-            body, before = tried, after
-    return body

@@ -24,9 +24,9 @@ from treaty.metastore.compared_results import ResultComparison
 from treaty.metastore.sql.values import ComparedRange
 from treaty.plan.errors import PlanError
 from treaty.spark.locked_temporary_folder import LockedTemporaryFolder
-from treaty.spark.planner.leaf_columns import blank_streams
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import RESTRICTED
+from treaty.spark.planner.stream_words import blank_streams
 from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.comparison.compared_streams import ComparedStreams, ComparedWay, StreamedRows, choose_way
 from treaty.spark.runner.comparison.recorded_sources import RecordedSource, SourceRecorder

@@ -18,9 +18,9 @@ from treaty.core.registry import Registry
 from treaty.core.sources import Incarnation, OnceQuery, Source, SourceRead
 from treaty.plan.errors import PlanError
 from treaty.spark.lake.table import LakeTable
-from treaty.spark.planner.leaf_columns import blank_streams
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import RESTRICTED
+from treaty.spark.planner.stream_words import blank_streams
 from treaty.spark.planner.views import STREAM, list_deduplicated
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
 from treaty.spark.runner.data_roots import DataRoot

@@ -11,9 +11,9 @@ from treaty.core.sources import CHANGES, Source, SourceRead
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.bad_rows import first_generation
 from treaty.spark.lake.table import make_empty_frame
-from treaty.spark.planner.leaf_columns import blank_streams
 from treaty.spark.planner.pseudo_columns import list_pseudo_columns, list_words
 from treaty.spark.planner.settings import RESTRICTED
+from treaty.spark.planner.stream_words import blank_streams
 from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.checkpoint_files import CheckpointFiles, find_checkpoint_root
 from treaty.spark.runner.decode_ledger import ABSENT, DecodeLedger
