@@ -24,7 +24,7 @@ from treaty.formats.avro.model import AvroRecord, AvroSchema, AvroUnion
 from treaty.formats.avro.resolution import AvroResolution
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.planner import compose
-from treaty.plan.avro.union_pairs import list_unions
+from treaty.plan.avro.union_pairs import list_read_unions
 from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
 
@@ -150,7 +150,7 @@ def test_records_in_a_union_are_nested_in_any_depth() -> None:
     (old, new) = (schema.resolve(top.fields[-1].type) for top, schema in sides if isinstance(top, AvroRecord))
     assert isinstance(new, AvroUnion)
     assert AvroResolution(writer, reader).find_places(old, new) == [0, 1]
-    assert not list_unions(writer, reader)
+    assert not list_read_unions(writer, reader)
 
 
 def is_recursive(schema: Any) -> bool:

@@ -13,7 +13,7 @@ from treaty.formats.avro.model import AvroUnion
 from treaty.formats.avro.resolution import AvroSide
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import MergeError, merge
-from treaty.plan.avro.union_pairs import is_ambiguous, list_unions, pair_branches
+from treaty.plan.avro.union_pairs import is_ambiguous, list_read_unions, pair_branches
 from treaty.plan.format_plans import DOUBLE, REFUSE
 
 
@@ -236,7 +236,7 @@ def test_each_union_that_types_meet_is_found_by_its_way() -> None:
         ("c", "shop.Other"),
         ("m", {"type": "map", "values": [{"type": "array", "items": ["string", "null"]}, "boolean", "null"]}),
     )
-    found = list_unions(parse_avro(writer), parse_avro(reader))
+    found = list_read_unions(parse_avro(writer), parse_avro(reader))
     assert {one.path: (one.branches, one.members) for one in found.values()} == {
         ("a", "u"): (("string", "int"), (1, 0)),
         ("b", "u"): (("null", "int", "string"), (None, 0, 1)),
@@ -257,5 +257,5 @@ def test_types_of_a_writer_share_a_member_unless_they_are_one_family() -> None:
     ]:
         for wrap in AROUND.values():
             sides = [parse_avro(record(("f", wrap(one)))) for one in (writer, reader)]
-            (found,) = list_unions(*sides).values()
+            (found,) = list_read_unions(*sides).values()
             assert found.shared == shared, (writer, reader)

@@ -15,7 +15,7 @@ from treaty.core.names import subject_of
 from treaty.core.schema import Draft
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import merge, merge_by_structure
-from treaty.plan.avro.union_pairs import list_unions
+from treaty.plan.avro.union_pairs import list_read_unions
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.suspect_rows import SuspectRows, find_suspect_rows
 from treaty.spark.lake.table import LakeTable
@@ -109,7 +109,7 @@ def test_a_union_is_named_exactly_where_the_two_pairings_differ(first: int) -> N
         found = [one for one in find(*dict.fromkeys(texts)) if "instead of" in one.sentence]
         versions = [parse_avro(text) for text in dict.fromkeys(texts)]
         before, after = merge_by_structure(versions), merge(versions)
-        differ = [list_unions(one, before) != list_unions(one, after) for one in versions]
+        differ = [list_read_unions(one, before) != list_read_unions(one, after) for one in versions]
         assert {number for one in found for number in one.ids} == {
             at for at, is_other in enumerate(differ, 1) if is_other
         }

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from treaty.api.auth.authentication import RequestAuthenticator
-from treaty.api.auth.sessions import COOKIE, SESSION_SECONDS, VISIT_COOKIE, SessionCookies
+from treaty.api.auth.sessions import COOKIE, PAGES_PREFIX, SESSION_SECONDS, VISIT_COOKIE, SessionCookies
 from treaty.api.bodies import compress_response, read_body
 from treaty.api.errors import HttpError, as_known
 from treaty.api.request_scope import ROUTE, RequestCaller, caller
@@ -28,7 +28,6 @@ from treaty.web.pages.page import (
     show_login,
 )
 
-PREFIX = b"/ui"
 FORM_MEDIA = "application/x-www-form-urlencoded"
 
 
@@ -40,7 +39,7 @@ class MountedPages:
     registry: AsyncRegistry
     sessions: SessionCookies
     authenticator: RequestAuthenticator | None = None
-    prefixes: tuple[bytes, ...] = field(default=(PREFIX,), init=False)
+    prefixes: tuple[bytes, ...] = field(default=(PAGES_PREFIX,), init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""

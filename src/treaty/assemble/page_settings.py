@@ -1,4 +1,6 @@
-"""The pages for people as a server has them: its options, the key that signs sessions, and pages that are loaded when they are asked for."""
+"""The pages for people as a server has them: their options, the key file of sessions, which `read_key` refuses where it can't be read or is too short,
+and pages that are loaded when they are asked for.
+"""
 
 import asyncio
 import secrets
@@ -9,7 +11,7 @@ from pathlib import Path
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from treaty.api.auth.sessions import KEY_BYTES, PAGES
+from treaty.api.auth.sessions import KEY_BYTES, PAGES_PREFIX
 from treaty.api.auth.watched_file import AuthFileError
 from treaty.api.dispatcher import MountedDialect
 
@@ -26,7 +28,7 @@ class PageSettings:
         if self.session_key is None:
             return secrets.token_bytes(KEY_BYTES)
         try:
-            key = self.session_key.read_bytes().strip()
+            key = self.session_key.read_bytes().strip()  # without the line feed that openssl and editors write
         except OSError as reason:
             fault = f"the key of sessions can't be read ({reason.strerror})"
             raise AuthFileError(self.session_key, 0, fault, "make it with: openssl rand -hex 32") from None
@@ -49,11 +51,14 @@ DEFAULT_PAGES = PageSettings()
 
 
 @dataclass(slots=True)
-class LatePages:
-    """Pages whose templates and libraries are loaded for the first request, on a thread: a server that is not looked at starts without them."""
+class LazyPages:
+    """Pages whose templates and libraries are loaded when they are first needed: a server that is not looked at starts without them.
+
+    The first request loads them on a thread. The page of a failure outside of them, if it comes first, loads them on the event loop.
+    """
 
     load: Callable[[], MountedDialect]
-    prefixes: tuple[bytes, ...] = (PAGES,)
+    prefixes: tuple[bytes, ...] = (PAGES_PREFIX,)
     _pages: MountedDialect | None = None
     _loading: asyncio.Lock = field(default_factory=asyncio.Lock)
 

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from treaty.api.application import MountPages, ServerParts, build_application
 from treaty.api.auth.authentication import refuse_unusable_rights
@@ -23,7 +22,7 @@ from treaty.api.operator_pages import RELEASE
 from treaty.api.peer import PeerEndpoint
 from treaty.api.protection import STDERR, ActiveProtection, ProtectionSettings, open_protection
 from treaty.api.tls import TlsError, TlsFiles
-from treaty.assemble.page_settings import DEFAULT_PAGES, LatePages, PageSettings
+from treaty.assemble.page_settings import DEFAULT_PAGES, LazyPages, PageSettings
 from treaty.assemble.peers import NO_PEERS, PeerSettings, address_of, authenticator_of, transport_of
 from treaty.assemble.reach import is_loopback
 from treaty.assemble.runtime import UNUSABLE_ERRORS, index_builder, open_node
@@ -31,6 +30,7 @@ from treaty.assemble.search import keep_index, place_index
 from treaty.assemble.topic_reconciler import TopicReconciler
 from treaty.core.kafka import KafkaCluster
 from treaty.core.registry import AsyncRegistry
+from treaty.core.urls import split_server_url
 from treaty.formats.registry import find_formats
 from treaty.log.urls import DEFAULT_OPTIONS as PLAIN_TERMS
 from treaty.log.urls import LogOptions
@@ -60,7 +60,7 @@ def check_files(protection: ProtectionSettings, tls: TlsFiles | None) -> None:
 
 def allowed_hosts(listening: ListenerSettings, protection: ProtectionSettings, peering: PeerSettings) -> AllowedHosts:
     """Return the allowed hosts of requests; limited for a server without authentication on a loopback address."""
-    advertised = urlsplit(peering.advertise).hostname
+    advertised = split_server_url(peering.advertise).hostname
     names = {host_of(one) for one in (*listening.hosts, advertised or "")} - {""}
     is_guarded = protection.auth is None and is_loopback(listening.socket.getsockname()[0])
     return AllowedHosts(frozenset(names), is_guarded)
@@ -133,7 +133,7 @@ def pages_over(
         authenticator.sessions = sessions
 
     def load(registry: AsyncRegistry) -> MountedDialect:
-        from treaty.assemble.mounted_pages import MountedPages  # noqa: PLC0415 (see LatePages)
+        from treaty.assemble.mounted_pages import MountedPages  # noqa: PLC0415 (see LazyPages)
         from treaty.assemble.page_facts import fetch_status, tail_of  # noqa: PLC0415
         from treaty.web.pages.application import PageApplication  # noqa: PLC0415
         from treaty.web.pages.page import LeadingNode, ServerFacts  # noqa: PLC0415
@@ -156,7 +156,7 @@ def pages_over(
         )
         return MountedPages(PageApplication(server), registry, sessions, authenticator)
 
-    return lambda registry: LatePages(partial(load, registry))
+    return lambda registry: LazyPages(partial(load, registry))
 
 
 async def serve(
@@ -236,7 +236,7 @@ async def _reconciled_topics(
         yield
         return
     reconciling = asyncio.create_task(
-        TopicReconciler(node, dict(clusters), tell_open=lambda count: metrics.gauge("topics_open", count)).run(),
+        TopicReconciler(node, dict(clusters), tell_open=lambda count: metrics.set_gauge("topics_open", count)).run(),
         name="topics",
     )
     try:

@@ -10,7 +10,7 @@ from treaty.plan.avro.defaults import UncarriedError, choose_branch, drop_wrong_
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.java_defaults import find_java_choice, is_made_alike
 from treaty.plan.avro.merge import MergeError, merge, merge_by_structure
-from treaty.plan.avro.union_pairs import list_unions
+from treaty.plan.avro.union_pairs import list_read_unions
 from treaty.plan.ddl import quote_name
 from treaty.plan.format_plans import AvroFormatPlan
 from treaty.plan.value import DecodePlan
@@ -65,8 +65,8 @@ def _find_moved(
 ) -> Iterator[SuspectRows]:
     """Types of unions that had another member."""
     for schema_id, version in zip(ids, versions, strict=True):
-        now = list_unions(version, after)
-        for key, had in list_unions(version, before).items():
+        now = list_read_unions(version, after)
+        for key, had in list_read_unions(version, before).items():
             has = now.get(key)
             for name, old, new in zip(had.branches, had.members, has.members if has else (), strict=has is not None):
                 if old is not None and new is not None and old != new:

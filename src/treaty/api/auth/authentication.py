@@ -22,7 +22,7 @@ from treaty.api.auth.method import (
     AuthenticationMethod,
     RequestCredentials,
 )
-from treaty.api.auth.sessions import OPEN_PAGES, PAGES, SESSION_SECONDS, SessionCookies, StoredSession, stamp_of
+from treaty.api.auth.sessions import OPEN_PAGES, PAGES_PREFIX, SESSION_SECONDS, SessionCookies, StoredSession, stamp_of
 from treaty.api.auth.settings import AuthSettings, read_settings
 from treaty.api.auth.watched_file import AuthFileError, WatchedFile
 from treaty.api.network.addresses import network_of
@@ -156,7 +156,10 @@ class RequestAuthenticator:
 
     def _find_session(self, scope: Scope) -> AuthenticatedPrincipal | None:
         """Return who logged in, for a request of a page; None without a session, or after what ended it."""
-        if self.sessions is None or scope["raw_path"][: len(PAGES) + 1] not in {PAGES, PAGES + b"/"}:
+        if self.sessions is None or scope["raw_path"][: len(PAGES_PREFIX) + 1] not in {
+            PAGES_PREFIX,
+            PAGES_PREFIX + b"/",
+        }:
             return None
         session = self.sessions.read(scope["headers"])
         if session is None or session.stamp != self._stamp(session.principal, session.groups):

@@ -23,7 +23,7 @@ SESSION_SECONDS = 43_200
 """Seconds after which a session ends: half a day."""
 KEY_BYTES = 32
 """The fewest bytes of a key."""
-PAGES = b"/ui"
+PAGES_PREFIX = b"/ui"
 """The path below which sessions count: no program's request is made with a cookie."""
 OPEN_PAGES = (b"/ui/login", b"/ui/static/")
 """What needs no credentials: the page for logging in, and styles and scripts."""

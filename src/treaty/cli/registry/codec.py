@@ -1,4 +1,4 @@
-"""`treaty codec …`: the codecs that writers of a group may use."""
+"""`treaty codec list` and `treaty codec add` print and add the codecs that writers of a group may use; a codec that is there already is said to be."""
 
 import click
 
@@ -13,7 +13,7 @@ def command() -> None:
 
 
 @command.command("list")
-@connection.subject
+@connection.group_name
 @connection.registry
 @connection.as_json
 def list_(subject: str, *, registry: str, as_json: bool) -> None:
@@ -35,14 +35,14 @@ def list_(subject: str, *, registry: str, as_json: bool) -> None:
 
 
 @command.command("add")
-@connection.subject
+@connection.group_name
 @click.argument("name")
 @click.option(
     "--property",
     "properties",
     multiple=True,
     metavar="NAME=VALUE",
-    help="What readers need to know to unpack payloads. Repeatable.",
+    help="A property that readers need to unpack payloads, such as level=3. Repeatable.",
 )
 @connection.registry
 @connection.as_json

@@ -26,6 +26,7 @@ from treaty.wire.confluent.versions import schema_body, version_body
 registry, as_json, yes = options.registry, options.as_json, options.yes
 scope = click.argument("scope", default="", shell_complete=complete_subjects)
 subject = click.argument("subject", shell_complete=complete_subjects)
+group_name = click.argument("subject", metavar="GROUP", shell_complete=complete_subjects)
 no_defaults = click.option("--no-defaults", is_flag=True, help="Only what is set at SCOPE itself, without defaults.")
 validators = click.option(
     "--validator",

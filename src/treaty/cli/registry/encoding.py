@@ -17,7 +17,7 @@ def command() -> None:
 
 
 @command.command("get")
-@connection.subject
+@connection.group_name
 @click.argument("encoding_id", metavar="ID", type=COUNT)
 @connection.registry
 @connection.as_json
@@ -52,7 +52,7 @@ def get(subject: str, encoding_id: int, *, registry: str, as_json: bool) -> None
 
 
 @command.command("assign")
-@connection.subject
+@connection.group_name
 @click.argument("ordinal", type=COUNT)
 @click.option("--codec", default=NO_CODEC, metavar="NAME", help="A codec of the group (default: payloads as they are).")
 @connection.registry

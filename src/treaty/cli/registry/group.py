@@ -56,7 +56,7 @@ def list_(context: str, *, registry: str, as_json: bool) -> None:
 
 
 @command.command("get")
-@connection.subject
+@connection.group_name
 @connection.registry
 @connection.as_json
 def get(subject: str, *, registry: str, as_json: bool) -> None:
@@ -90,7 +90,7 @@ class GroupOptions(TypedDict):
 
 
 @command.command("create")
-@connection.subject
+@connection.group_name
 @click.option(
     "--types",
     type=click.Choice(TYPES),
@@ -178,7 +178,7 @@ def _properties(words: tuple[str, ...], format_name: str | None) -> Pairs:
 
 
 @command.command("change")
-@connection.subject
+@connection.group_name
 @click.option("--level", type=LEVEL, metavar="LEVEL", help=LEVEL_HELP)
 @previous_
 @click.option(
@@ -219,7 +219,7 @@ def change(
 
 
 @command.command("remove")
-@connection.subject
+@connection.group_name
 @connection.yes
 @connection.registry
 @connection.as_json
@@ -242,7 +242,7 @@ def remove(subject: str, *, yes: bool, registry: str, as_json: bool) -> None:
 
 
 @command.command("versions")
-@connection.subject
+@connection.group_name
 @click.option("--type", "type_name", default="", metavar="NAME", help="Only versions of this type.")
 @click.option("--latest", is_flag=True, help="Only the newest version of each format and type.")
 @connection.registry
@@ -265,7 +265,7 @@ def versions(subject: str, *, type_name: str, latest: bool, registry: str, as_js
 
 
 @command.command("history")
-@connection.subject
+@connection.group_name
 @connection.registry
 @connection.as_json
 def history(subject: str, *, registry: str, as_json: bool) -> None:

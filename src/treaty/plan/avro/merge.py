@@ -32,7 +32,7 @@ from treaty.formats.avro.resolution import AvroSide, find_branch, pair_fields
 from treaty.formats.json_text import Json
 from treaty.plan.avro.defaults import choose_branch, translate_default
 from treaty.plan.avro.logical_types import AvroLogicalType, find_logical, unite_logical
-from treaty.plan.avro.union_pairs import NUMBERS, is_ambiguous, list_unions, pair_branches
+from treaty.plan.avro.union_pairs import NUMBERS, is_ambiguous, list_read_unions, pair_branches
 from treaty.plan.format_plans import REFUSE
 
 NULL = AvroPrimitive("null")
@@ -87,7 +87,7 @@ def merge_by_structure(versions: Sequence[AvroSchema], lossy: str = REFUSE) -> A
 
 def _check_members(merged: AvroSchema, union: AvroSchema, newer: AvroSchema, earlier: Sequence[AvroSchema]) -> None:
     """Raise `MergeError` where a type of an earlier version would move to another column, or two of the newer one share one."""
-    for read_union in list_unions(newer, union).values():
+    for read_union in list_read_unions(newer, union).values():
         if read_union.shared:
             raise _conflict(
                 "/" + "/".join(read_union.path),
@@ -96,7 +96,7 @@ def _check_members(merged: AvroSchema, union: AvroSchema, newer: AvroSchema, ear
                 ", for both would be one type to it",
             )
     for version in earlier:
-        before, after = list_unions(version, merged), list_unions(version, union)
+        before, after = list_read_unions(version, merged), list_read_unions(version, union)
         for key, had in before.items():
             has = after.get(key)
             if has is not None and has.members != had.members:

@@ -1,4 +1,4 @@
-"""Which branch of an older union each branch of a newer one continues, and which column each version's branches have.
+"""Which branch of an older Avro union each branch of a newer one continues (`pair_branches`), and so which column it has; which types would share one (`ReadUnion`).
 
 A merge need not read: it can add a member. So it pairs types by what they are called, and never by what they hold, as
 Avro's resolution does as a last resort.
@@ -23,6 +23,7 @@ from treaty.formats.avro.model import (
 from treaty.formats.avro.resolution import AvroResolution, AvroSide, BranchKey, ResolvedType, pair_fields
 
 NUMBERS = ("int", "long", "float", "double")
+"""Kinds of numbers; `pair_branches` pairs one with any other where no nearer one is left."""
 FAMILIES = (frozenset({"int", "long"}), frozenset({"float", "double"}), frozenset({"string", "bytes"}))
 """Kinds of which a wider one takes the values of the other, and a column of both keeps them."""
 Named = AvroRecord | AvroEnum | AvroFixed
@@ -47,7 +48,8 @@ def pair_branches(olds: Sequence[AvroSide], news: Sequence[AvroSide]) -> list[in
             if places[at] is None:
                 free = (place for key in rule(new.resolved) for place in table.get(key, ()) if place not in used_places)
                 places[at] = chosen = next(free, None)
-                used_places |= set() if chosen is None else {chosen}
+                if chosen is not None:
+                    used_places.add(chosen)
     non_null = [place for place, old in enumerate(olds) if not is_null(old.node)]
     if len(non_null) == 1:
         for at, new in enumerate(news):
@@ -93,8 +95,8 @@ def _find_family(new: ResolvedType) -> Iterator[BranchKey]:
         yield "kind", kind, ""
 
 
-def _is_family(left: str, right: str) -> bool:
-    return any({left, right} <= some for some in FAMILIES)
+def _is_family(kind: str, other: str) -> bool:
+    return any({kind, other} <= some for some in FAMILIES)
 
 
 def is_ambiguous(schema: AvroSchema) -> bool:
@@ -118,14 +120,14 @@ def _list_unions(schema: AvroSchema) -> Iterator[AvroUnion]:
 
 
 def _has_rivals(union: AvroUnion, schema: AvroSchema) -> bool:
-    solids = [schema.resolve(branch) for branch in union.branches]
+    branches = [schema.resolve(branch) for branch in union.branches]
     names = Counter(
         (branch.kind, name)
-        for branch in solids
+        for branch in branches
         if isinstance(branch, Named)
         for name in {name for full in (branch.full, *branch.aliases) for name in (full, simple_of(full))}
     )
-    kinds = {branch.kind for branch in solids}
+    kinds = {branch.kind for branch in branches}
     return max(names.values(), default=0) > 1 or len(kinds & {*NUMBERS}) > 1 or kinds >= {"string", "bytes"}
 
 
@@ -157,7 +159,7 @@ class ReadUnion:
         return tuple(next(many, ()))
 
 
-def list_unions(writer: AvroSchema, reader: AvroSchema) -> Mapping[PlaceKey, ReadUnion]:
+def list_read_unions(writer: AvroSchema, reader: AvroSchema) -> Mapping[PlaceKey, ReadUnion]:
     """The unions of a reader that a writer's types meet, each with the members they are read as."""
     work = _Reading(writer, reader, AvroResolution(writer, reader))
     work.pair(writer.root, reader.root, (), ())
@@ -172,14 +174,14 @@ class _Reading:
     found: dict[PlaceKey, ReadUnion] = field(default_factory=dict)
     seen: set[tuple[str, str]] = field(default_factory=set)
 
-    def pair(self, left: AvroType, right: AvroType, key: PlaceKey, path: tuple[str, ...]) -> None:
+    def pair(self, writer_type: AvroType, reader_type: AvroType, key: PlaceKey, path: tuple[str, ...]) -> None:
         """Follow two types down to all unions."""
-        old, new = self.writer.resolve(left), self.reader.resolve(right)
+        old, new = self.writer.resolve(writer_type), self.reader.resolve(reader_type)
         if isinstance(new, AvroUnion):
-            self._read(left, new, key, path)
+            self._read(writer_type, new, key, path)
         elif isinstance(old, AvroUnion):
             for branch in old.branches:
-                self.pair(branch, right, key, path)
+                self.pair(branch, reader_type, key, path)
         elif isinstance(old, AvroArray) and isinstance(new, AvroArray):
             self.pair(old.items, new.items, (*key, "[]"), (*path, "[]"))
         elif isinstance(old, AvroMap) and isinstance(new, AvroMap):
@@ -192,12 +194,12 @@ class _Reading:
                     target = pairs[child.name]
                     self.pair(child.type, target.type, (old.full, new.full, target.name), (*path, target.name))
 
-    def _read(self, left: AvroType, new: AvroUnion, key: PlaceKey, path: tuple[str, ...]) -> None:
+    def _read(self, writer_type: AvroType, new: AvroUnion, key: PlaceKey, path: tuple[str, ...]) -> None:
         """The branches of a writer, or its one type, in a union of the reader."""
-        old = self.writer.resolve(left)
-        parts = old.branches if isinstance(old, AvroUnion) else (left,)
+        old = self.writer.resolve(writer_type)
+        parts = old.branches if isinstance(old, AvroUnion) else (writer_type,)
         non_null = [place for place, one in enumerate(new.branches) if not is_null(one)]
-        both = zip(parts, self.resolution.find_places(left, new), strict=True)
+        both = zip(parts, self.resolution.find_places(writer_type, new), strict=True)
         places = [None if is_null(one) else place for one, place in both]
         members = tuple(None if place is None else non_null.index(place) for place in places)
         names = tuple(_name(self.writer.resolve(one)) for one in parts)

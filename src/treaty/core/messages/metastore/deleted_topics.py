@@ -1,4 +1,6 @@
-"""Topics that are to be deleted, and the lease of who changes the topics of a cluster. Requests and answers."""
+"""The requests that take the lease on the topics of a cluster and list topics to be deleted: their members, defaults and answers; decided in
+`core/handlers/metastore/places/deleted_topics.py`.
+"""
 
 from dataclasses import dataclass
 
@@ -17,7 +19,11 @@ class DeletedTopic:
 
 @dataclass(frozen=True, slots=True)
 class HeldLease:
-    """The lease on the topics of a cluster: who has it, its epoch, and how often it was renewed."""
+    """The lease on the topics of a cluster, and who has it.
+
+    `epoch` is the sequence of the commit that gave it to this holder, so that a later holder has a higher one. `renewals` counts how often the
+    holder renewed it since: a lease whose number stands still may be taken over.
+    """
 
     cluster: str
     holder: str
@@ -46,8 +52,11 @@ class LeaseTopics(Request[TopicsLeased]):
     """Take or renew the lease on the topics of a cluster, and note what becomes of those that are to go.
 
     `epoch` is that of the lease that is there: the holder's own renews it, another holder takes it over, 0 takes it where there is
-    none. `begin` are topics whose time has come: from then on nothing may use them. `gone` are those that the cluster has not any
-    more. `release` ends the lease. Each may be repeated.
+    none; with any other `epoch` the request is refused. `begin` are topics whose time has come: from then on nothing may use them. `gone` are
+    those that the cluster has not any more. `release` ends the lease; a lease that is not there stays so. Each may be repeated.
+
+    Passed over, without an error: a topic of `begin` that is not to be deleted or is not due yet, and one of `gone` whose deletion has not
+    begun, or that `begin` names too.
     """
 
     cluster: str

@@ -7,7 +7,7 @@ from treaty.core.limits import COMPARE_STEPS, FINDINGS
 from treaty.formats.budget import StepsError, current_budget, limit_steps
 from treaty.formats.protobuf.compare import extras
 from treaty.formats.protobuf.compare.rules import established, harmless, treaty
-from treaty.formats.protobuf.compare.side import GROUPS, FieldKind, MessageBody, SchemaSide, has_option
+from treaty.formats.protobuf.compare.side import GROUPS, FieldType, MessageBody, SchemaSide, has_option
 from treaty.formats.protobuf.model import Field, Message, ProtoSchema
 from treaty.formats.rule import CompatibilityRule
 
@@ -239,47 +239,47 @@ class _Comparison:
         self._budget.spend(8)
         if new.name != old.name:
             self._add(harmless.FIELD_NAME_CHANGED, path, new.name, old.name)
-        new_kind, old_kind = self._reader.get_kind(reader, new), self._writer.get_kind(writer, old)
-        if new_kind.name == old_kind.name == "MAP":
-            assert new_kind.parts is not None
-            assert old_kind.parts is not None
-            for part, was in zip(new_kind.parts, old_kind.parts, strict=True):
-                kinds = (self._reader.resolve_kind(reader, part), self._writer.resolve_kind(writer, was))
-                yield from self._kinds(*kinds, path, (reader, new))
+        new_type, old_type = self._reader.get_type(reader, new), self._writer.get_type(writer, old)
+        if new_type.kind == old_type.kind == "MAP":
+            assert new_type.parts is not None
+            assert old_type.parts is not None
+            for part, was in zip(new_type.parts, old_type.parts, strict=True):
+                types = (self._reader.resolve_type(reader, part), self._writer.resolve_type(writer, was))
+                yield from self._kinds(*types, path, (reader, new))
             return
         before = self._harm
-        yield from self._kinds(new_kind, old_kind, path, (reader, new))
-        if self._harm > before and new_kind.name != "MESSAGE":
+        yield from self._kinds(new_type, old_type, path, (reader, new))
+        if self._harm > before and new_type.kind != "MESSAGE":
             return
         label = self._reader.get_label(reader, new)
-        self._labels(new_kind, label, self._writer.get_label(writer, old), path)
-        if label == "required" and new_kind.symbol is not None:
-            readable, written = self._reader.list_closed_numbers(new_kind), self._writer.list_closed_numbers(old_kind)
+        self._labels(new_type, label, self._writer.get_label(writer, old), path)
+        if label == "required" and new_type.symbol is not None:
+            readable, written = self._reader.list_closed_numbers(new_type), self._writer.list_closed_numbers(old_type)
             if readable is not None and (written is None or not written <= readable):
-                self._add(treaty.REQUIRED_ENUM_NARROWED, path, new_kind.word, old_kind.word)
-        if new_kind.name == "MESSAGE" == old_kind.name:
+                self._add(treaty.REQUIRED_ENUM_NARROWED, path, new_type.type_name, old_type.type_name)
+        if new_type.kind == "MESSAGE" == old_type.kind:
             encodings = [self._reader.is_delimited(reader, new), self._writer.is_delimited(writer, old)]
             if encodings[0] != encodings[1]:
                 words = ("between marks" if each else "with its length" for each in encodings)
                 self._add(treaty.FIELD_ENCODING_CHANGED, path, *words)
 
-    def _kinds(self, new: FieldKind, old: FieldKind, path: str, place: tuple[MessageBody, Field]) -> Task:
+    def _kinds(self, new: FieldType, old: FieldType, path: str, place: tuple[MessageBody, Field]) -> Task:
         """What a field, a key or a value is on both sides; `place` is the reader's field."""
-        if new.name != old.name:
-            self._add(established.FIELD_KIND_CHANGED, path, new.word, old.word)
-        elif new.name == "MESSAGE":
+        if new.kind != old.kind:
+            self._add(established.FIELD_KIND_CHANGED, path, new.type_name, old.type_name)
+        elif new.kind == "MESSAGE":
             yield from self._compare_named(new, old, path)
-        elif new.group != old.group:
-            self._add(established.FIELD_SCALAR_KIND_CHANGED, path, new.word, old.word)
-        elif old.word == "bytes" and new.word == "string" and self._reader.is_utf8_checked(*place):
-            self._add(treaty.FIELD_BYTES_READ_AS_TEXT, path, new.word, old.word)
+        elif new.scalar_group != old.scalar_group:
+            self._add(established.FIELD_SCALAR_KIND_CHANGED, path, new.type_name, old.type_name)
+        elif old.type_name == "bytes" and new.type_name == "string" and self._reader.is_utf8_checked(*place):
+            self._add(treaty.FIELD_BYTES_READ_AS_TEXT, path, new.type_name, old.type_name)
 
-    def _compare_named(self, new_kind: FieldKind, old_kind: FieldKind, path: str) -> Task:
+    def _compare_named(self, new_type: FieldType, old_type: FieldType, path: str) -> Task:
         """Messages by their names without packages; those that the walk by names does not see, by their fields too."""
-        new, old = _get_body(self._reader, new_kind), _get_body(self._writer, old_kind)
-        names = (new.local if new else new_kind.word, old.local if old else old_kind.word)
+        new, old = _get_body(self._reader, new_type), _get_body(self._writer, old_type)
+        names = (new.local if new else new_type.type_name, old.local if old else old_type.type_name)
         if names[0] != names[1]:
-            self._add(established.FIELD_NAMED_TYPE_CHANGED, path, new_kind.word, old_kind.word)
+            self._add(established.FIELD_NAMED_TYPE_CHANGED, path, new_type.type_name, old_type.type_name)
             return
         if new is None or old is None or (new.node is old.node and new.home is old.home):
             return
@@ -289,14 +289,14 @@ class _Comparison:
         self._budget.spend(4 + len(new.node.fields))
         is_harmed = yield new, old
         if is_harmed and not at_home:
-            self._add(established.FIELD_NAMED_TYPE_CHANGED, path, new_kind.word, old_kind.word)
+            self._add(established.FIELD_NAMED_TYPE_CHANGED, path, new_type.type_name, old_type.type_name)
 
-    def _labels(self, kind: FieldKind, new: str, old: str, path: str) -> None:
+    def _labels(self, field_type: FieldType, new: str, old: str, path: str) -> None:
         if new == old:
             return
-        numeric = kind.name == "SCALAR" and kind.group != "text"
+        numeric = field_type.kind == "SCALAR" and field_type.scalar_group != "text"
         words = (new or "no label", old or "no label")
-        if kind.name == "SCALAR" and new and old:
+        if field_type.kind == "SCALAR" and new and old:
             if numeric:
                 self._add(established.FIELD_NUMERIC_LABEL_CHANGED, path, *words)
                 return
@@ -362,9 +362,9 @@ def _describe_field(field: Field) -> str:
     return f"{f'{field.label} ' if field.label else ''}{kind} {field.name}"
 
 
-def _get_body(side: SchemaSide, kind: FieldKind) -> MessageBody | None:
+def _get_body(side: SchemaSide, field_type: FieldType) -> MessageBody | None:
     """The message that a type means, where it is known."""
-    symbol = kind.symbol
+    symbol = field_type.symbol
     if symbol is None or not isinstance(symbol.node, Message):
         return None
     return MessageBody(side.home(symbol), symbol.full, symbol.node)

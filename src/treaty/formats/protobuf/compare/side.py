@@ -1,4 +1,6 @@
-"""One of the two schemas of a comparison: what its fields are, and which scalar types are alike on the wire, so that one may replace another (`GROUPS`)."""
+"""One of the two schemas of a comparison: the kind of each field, whether it counts as required, delimited, checked as UTF-8 or closed, also by
+features of editions (`get_label`), and which scalar types are alike on the wire, so that one may replace another (`GROUPS`).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,12 +21,15 @@ GROUPS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class FieldKind:
-    """What a type is: SCALAR with its group (and symbol, if an enum), MESSAGE with its symbol, or MAP with the types of its parts."""
+class FieldType:
+    """The kind of a type: SCALAR with its group of `GROUPS` (and symbol, if an enum), MESSAGE with its symbol, or MAP with the types of its parts.
 
-    name: str
-    word: str
-    group: str = ""
+    `type_name` is the type as findings show it.
+    """
+
+    kind: str
+    type_name: str
+    scalar_group: str = ""
     symbol: ProtoSymbol | None = None
     parts: tuple[str, str] | None = None
 
@@ -54,7 +59,7 @@ def has_option(node: Message, option: str) -> bool:
     return any(one.name == (option,) and one.value == IdentifierValue("true") for one in node.options)
 
 
-_SCALAR = {name: FieldKind("SCALAR", name, group) for name, group in GROUPS.items()}
+_SCALARS = {name: FieldType("SCALAR", name, group) for name, group in GROUPS.items()}
 
 
 class SchemaSide:
@@ -63,13 +68,13 @@ class SchemaSide:
     __slots__ = ("_features", "_walked", "schema")
 
     def __init__(self, schema: ProtoSchema) -> None:
-        """Nothing is looked up yet."""
+        """Keep the schema; its features and messages are looked up when they are asked for."""
         self.schema = schema
         self._features: dict[tuple[int, str], Features] = {}
         self._walked: set[int] = set()
 
     def is_walked(self, node: Message) -> bool:
-        """Whether a message of the file itself is found by walking from message to message; inside groups none is."""
+        """Whether a message of the file itself is one of its messages or nested in one; messages that groups define are not."""
         if not self._walked:
             waiting = list(self.schema.file.messages)
             while waiting:
@@ -82,31 +87,31 @@ class SchemaSide:
         """The file that defines a name."""
         return self.schema.files.get(symbol.path, self.schema)
 
-    def get_kind(self, body: MessageBody, field: Field) -> FieldKind:
-        """What a field of a message is, a list or not."""
+    def get_type(self, body: MessageBody, field: Field) -> FieldType:
+        """Return the kind of a field's type; of a repeated field that of its items."""
         if field.key:
-            return FieldKind("MAP", f"map<{field.key}, {field.type}>", parts=(field.key, field.type))
-        return self.resolve_kind(body, field.type)
+            return FieldType("MAP", f"map<{field.key}, {field.type}>", parts=(field.key, field.type))
+        return self.resolve_type(body, field.type)
 
-    def resolve_kind(self, body: MessageBody, written: str) -> FieldKind:
-        """What a name of a type means inside a message."""
-        scalar = _SCALAR.get(written)
+    def resolve_type(self, body: MessageBody, written: str) -> FieldType:
+        """Return the kind of a type that is named so inside a message."""
+        scalar = _SCALARS.get(written)
         if scalar is not None:
             return scalar
         symbol = body.home.resolve(body.full, written)
         if symbol is None:
-            return FieldKind("MESSAGE", written)
+            return FieldType("MESSAGE", written)
         if isinstance(symbol.node, Enum):
-            return FieldKind("SCALAR", f"enum {symbol.full}", "number", symbol)
+            return FieldType("SCALAR", f"enum {symbol.full}", "number", symbol)
         if isinstance(symbol.node, Message) and has_option(symbol.node, "map_entry"):
             by_name = {one.name: one.type for one in symbol.node.fields}
             parts = (by_name.get("key", "string"), by_name.get("value", "string"))
-            return FieldKind("MAP", f"map<{', '.join(parts)}>", parts=parts)
-        return FieldKind("MESSAGE", symbol.full, symbol=symbol)
+            return FieldType("MAP", f"map<{', '.join(parts)}>", parts=parts)
+        return FieldType("MESSAGE", symbol.full, symbol=symbol)
 
-    def list_closed_numbers(self, kind: FieldKind) -> frozenset[int] | None:
+    def list_closed_numbers(self, field_type: FieldType) -> frozenset[int] | None:
         """The numbers that a closed enum has; None for every other type."""
-        symbol = kind.symbol
+        symbol = field_type.symbol
         if symbol is None or not isinstance(symbol.node, Enum) or not is_closed(self.schema, symbol):
             return None
         return frozenset(one.number for one in symbol.node.values)
@@ -118,7 +123,7 @@ class SchemaSide:
         return "required" if self._get_features(body, field)["field_presence"] == "LEGACY_REQUIRED" else ""
 
     def is_delimited(self, body: MessageBody, field: Field) -> bool:
-        """Whether a message field stands between marks, as groups do."""
+        """Whether a message field is encoded between a start tag and an end tag, as groups are, and not behind its length."""
         if field.group is not None or not body.home.file.edition:
             return field.group is not None
         return self._get_features(body, field)["message_encoding"] == "DELIMITED"
