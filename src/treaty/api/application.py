@@ -1,4 +1,4 @@
-"""Builds the ASGI application of a worker."""
+"""Builds the ASGI application of a worker: all dialects behind one dispatcher, with rights, response cache, metrics and pages."""
 
 import secrets
 from collections.abc import Callable

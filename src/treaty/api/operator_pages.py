@@ -1,4 +1,4 @@
-"""Routes for operators: liveness, readiness, status and metrics."""
+"""Routes for operators: liveness (`/healthz`), readiness (`/readyz`, with the reason where a server is not ready), `/status` and `/metrics`."""
 
 import asyncio
 import os

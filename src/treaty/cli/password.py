@@ -1,4 +1,4 @@
-"""`treaty password`: a line for a password file."""
+"""`treaty password` reads a password and prints a line with its hash for a password file."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`AsyncHttpRegistry`: a registry over HTTP for asyncio programs."""
+"""`AsyncHttpRegistry`: a registry over HTTP for asyncio programs, with persistent connections, on the event loop that first uses it."""
 
 import asyncio
 import inspect

@@ -1,4 +1,4 @@
-"""`decide`: the pure function that decides every request.
+"""`decide`: the pure function that decides every request: it follows the alias, checks rights and calls the handler of its operation.
 
 Its inputs are a request and a view of the state. Its result is the rows of a commit with the answer, a refusal, or
 questions that a format must answer first. Dialects only translate, nodes append, tables store.

@@ -1,4 +1,4 @@
-"""All errors of a registry.
+"""All errors of a registry, a class for each refusal: its rule, sentence, path, old and new value, and what would be allowed.
 
 RegistryError
 ├── Refusal                     a rule rejects the request: the same request would be rejected again

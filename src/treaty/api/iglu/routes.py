@@ -1,4 +1,4 @@
-"""The routes of Iglu Server."""
+"""Routes of Iglu Server's API below `/api`: which function answers which method and path."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Errors in the shapes of ksqlDB."""
+"""Errors in the shapes of ksqlDB's REST interface: status, `error_code`, message and statement."""
 
 from collections.abc import Sequence
 

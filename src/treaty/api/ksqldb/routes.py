@@ -1,4 +1,4 @@
-"""The routes of ksqlDB's REST interface."""
+"""Routes of ksqlDB's REST interface (`/ksql`, `/info`, `/healthcheck`): which function answers which method and path."""
 
 from treaty.api.dialects.description import ApiAnswer, ApiDescription, ApiOperation, ApiParameter, Schema, Table
 from treaty.api.dialects.router import build_routes

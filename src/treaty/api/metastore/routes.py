@@ -1,4 +1,4 @@
-"""The routes of the metastore's API."""
+"""Routes of the metastore's API below `/metastore/v1`: which function answers which method and path."""
 
 from treaty.api.dialects.description import ApiAnswer, ApiDescription, ApiOperation, ApiParameter, Table
 from treaty.api.dialects.router import build_routes

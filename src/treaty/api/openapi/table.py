@@ -1,4 +1,4 @@
-"""The table of all routes of a server."""
+"""The table of all routes of a server, from which the OpenAPI document and the reference of HTTP are made."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""`treaty log …`: maintenance of a log."""
+"""`treaty log …`: the group of commands that back up, restore, migrate, verify and repair a log."""
 
 import click
 

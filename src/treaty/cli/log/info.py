@@ -1,4 +1,4 @@
-"""`treaty log info`: facts about a log."""
+"""`treaty log info` prints facts about a log: its last position, its rows by table, its size and its origin."""
 
 from collections import Counter
 from typing import Any

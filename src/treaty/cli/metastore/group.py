@@ -1,4 +1,4 @@
-"""`treaty metastore`: the metastore as a whole."""
+"""`treaty metastore …`: the group of commands that export the metastore as SQL, check what it is bound to, and take a ksqlDB over."""
 
 import click
 

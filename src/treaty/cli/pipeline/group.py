@@ -1,4 +1,4 @@
-"""`treaty pipeline …`: run, inspect and replay pipelines."""
+"""`treaty pipeline …`: the group of commands that run, inspect and replay pipelines on Spark."""
 
 import click
 

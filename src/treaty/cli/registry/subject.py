@@ -1,4 +1,4 @@
-"""`treaty subject …`: list, show and delete subjects."""
+"""`treaty subject list`, `get` and `delete` list, show and delete subjects, softly or for good."""
 
 import click
 

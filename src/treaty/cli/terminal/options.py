@@ -1,4 +1,4 @@
-"""Options of several commands."""
+"""Options and arguments that several commands have: words in any letter case, references, and pairs ``NAME=VALUE``; how groups of commands print their help."""
 
 from collections.abc import Callable
 from typing import Any

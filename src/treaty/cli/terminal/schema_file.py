@@ -1,4 +1,4 @@
-"""Reading and parsing a schema file."""
+"""A schema file is read and parsed for a command; one that can't be is an error with its line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

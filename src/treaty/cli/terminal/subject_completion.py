@@ -1,4 +1,4 @@
-"""Completion of subjects and lints in a shell."""
+"""Completion in bash, zsh and fish of subjects, which a registry is asked for, and of lints."""
 
 import os
 from dataclasses import replace

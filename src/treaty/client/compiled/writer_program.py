@@ -1,4 +1,4 @@
-"""Generated programs that encode values of one schema.
+"""Python programs are generated that encode the values of one Avro schema; what they can't encode is left to the slow writer.
 
 A program accepts values of exact Python types and encodes them as fastavro does. Any exception means that the slower
 function is called, which describes the error or accepts the value (a subclass, a missing field with a default).

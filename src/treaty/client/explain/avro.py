@@ -1,4 +1,4 @@
-"""Explains an Avro payload with its writer's schema."""
+"""Explains an Avro payload byte by byte with its writer's schema, for `treaty explain`."""
 
 import struct
 from collections.abc import Callable, Iterator, Mapping

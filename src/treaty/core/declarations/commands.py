@@ -1,4 +1,4 @@
-"""Operations that write versions, settings and associations."""
+"""Operations that write versions, settings and associations are declared: handler, permissions and limits of each."""
 
 from dataclasses import replace
 from typing import Any

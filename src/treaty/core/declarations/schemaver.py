@@ -1,4 +1,4 @@
-"""Operations on versions with labels of SchemaVer."""
+"""Operations on versions with labels of SchemaVer are declared: handler, permissions and limits of each."""
 
 from typing import Any
 

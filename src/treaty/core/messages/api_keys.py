@@ -1,4 +1,5 @@
-"""API keys, as requests and answers: who has a key of a vendor may read, or read and publish, its schemas through Iglu's API.
+"""The requests that add, remove and list API keys of Iglu's API: their members, defaults and answers; decided in `core/handlers/api_keys.py`. Who has
+a key of a vendor may read, or read and publish, its schemas.
 
 Only digests are sent and stored. A key counts on every node as soon as the commit that added it is decided on.
 """

@@ -1,4 +1,5 @@
-"""Associations: resources (topics) and the subjects that their keys and values have, as requests and answers.
+"""The requests that associate resources (topics) with the subjects of their keys and values, change, end and list that: their members, defaults and
+answers; decided in `association_changes.py` and `association_queries.py` of `core/handlers`.
 
 A subject with a STRONG association belongs to one resource: no schema may refer to the subject, and it may be deleted
 with the resource. A WEAK one only says which subject has the schemas of a resource; a subject may have many of them.

@@ -1,4 +1,4 @@
-"""Whether a schema is compatible with versions: request and answer."""
+"""The request that checks whether a schema is compatible with versions: its members, defaults and answer; decided in `core/handlers/lookup.py`."""
 
 from treaty.core.finding import Finding
 from treaty.core.messages.request import Request, Selector

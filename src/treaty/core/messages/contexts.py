@@ -1,4 +1,4 @@
-"""Contexts, made for imports, listed and deleted: requests and answers."""
+"""The requests that make, list and delete contexts, for imports: their members, defaults and answers; decided in `core/handlers/contexts.py`."""
 
 from treaty.core.messages.request import Request
 from treaty.core.messages.versions import DeletedVersions

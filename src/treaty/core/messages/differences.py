@@ -1,4 +1,5 @@
-"""Differences of two schemas, and a change tried on a subject: request and answer.
+"""The request that compares two schemas, or tries a change on a subject: its members, defaults and answers; decided in `differences.py` and
+`changes.py` of `core/handlers/comparison`.
 
 A page, a command or a program shows why a change breaks, at the line that breaks it, before anything is written.
 """

@@ -1,4 +1,5 @@
-"""Encodings, as requests and answers: the codecs of a subject, and the ids that payloads carry (PDP-1, "Encoding").
+"""The requests that add codecs to a subject and assign and list encoding ids, which payloads carry (PDP-1, "Encoding"): their members, defaults and
+answers; decided in `core/handlers/encodings.py`.
 
 A codec says how payloads are packed, for example with gzip; writers of a subject may use those that were added to it. An
 encoding id stands for one version and one codec. It is assigned when a writer first asks for the pair, and then names it

@@ -1,4 +1,5 @@
-"""Subjects as groups: requests and answers for what Pravega's groups, schema-repo's subjects and AVRO-1124's groups add.
+"""The requests about subjects as groups, for what Pravega's groups, schema-repo's subjects and AVRO-1124's groups add: their members, defaults and
+answers; decided in `core/handlers/groups`.
 
 A group is a subject: a name in a context. It may exist without versions, it has settings of its own that do not change
 (types, identity, order), properties, and a policy in its config. Versions have an ordinal, which is never assigned again,

@@ -1,4 +1,6 @@
-"""Listings of subjects, their version numbers and their versions: requests and answers."""
+"""The requests that list subjects, their version numbers and their versions, also deleted ones: their members, defaults and answers; decided in
+`listings.py` and `queries.py` of `core/handlers`.
+"""
 
 from treaty.core.limits import COUNTER
 from treaty.core.messages.associations import ResourceAssociation

@@ -1,4 +1,5 @@
-"""Names of versions, and pins: requests that find a version by a name, or as a source refers to it.
+"""The requests that find a version by one of its names, or as a source refers to it (pins): their members, defaults and answers; decided in
+`core/handlers/drafts/names.py` and `core/handlers/queries.py`.
 
 A version has its ordinal, Confluent's number, and further names by id schemes. A scheme either computes a name (``md5``,
 ``crc-64-avro``, ``sha-256``, plug-ins) or takes the one that a registration gives (imported ids). `SEQUENCE` is the

@@ -1,4 +1,4 @@
-"""Outcomes of commands, by the ids of the commands: request and answer."""
+"""The request for the outcome of a command, by the id of the command: its members, defaults and answer; decided in `core/handlers/queries.py`."""
 
 from dataclasses import field
 

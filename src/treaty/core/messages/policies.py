@@ -1,4 +1,6 @@
-"""Named policies: requests and answers. A config that follows a policy has all that the policy says (AVRO-1124, "compatibility_model")."""
+"""The requests that create, change, delete and list named policies: their members, defaults and answers; decided in
+`core/handlers/named_policies.py`. A config that follows a policy has all that the policy says (AVRO-1124, "compatibility_model").
+"""
 
 from dataclasses import dataclass
 

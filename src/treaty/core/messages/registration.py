@@ -1,4 +1,6 @@
-"""Registration of versions, and of copies with other tags, metadata or rules: requests and answer."""
+"""The requests that register a version, or a copy of one with other tags, metadata or rules: their members, defaults and answer; decided in
+`register.py` and `derivation.py` of `core/handlers/registration`.
+"""
 
 from typing import Literal
 

@@ -1,4 +1,5 @@
-"""What requests of all areas have in common: the base class, typed with the answer, and values that select versions.
+"""What requests of all areas have in common: the base class, typed with the answer, and values that select versions. Members with a default may be
+left out.
 
 Commands change the state, queries do not; `decide` decides both. Dialects build requests and print answers, clients
 send them over HTTP, nodes decide them.

@@ -1,4 +1,6 @@
-"""Schemas by id and guid, the versions that have them, and the schemas that refer to them: requests and answers."""
+"""The requests for schemas by id and guid, the versions that have them, and the schemas that refer to them: their members, defaults and answers;
+decided in `core/handlers/queries.py`.
+"""
 
 from treaty.core.messages.request import Request, Selector, Visible
 from treaty.core.names import Subject

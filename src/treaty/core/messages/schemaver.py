@@ -1,4 +1,5 @@
-"""SchemaVer: requests and answers for versions that have a label ``MODEL-REVISION-ADDITION`` (Snowplow's Iglu).
+"""The requests that publish, read, list and delete versions with a label ``MODEL-REVISION-ADDITION`` (SchemaVer, Snowplow's Iglu), and drafts of
+them: their members, defaults and answers; decided in `core/handlers/registration/publication.py` and `core/handlers/schemaver`.
 
 A subject with the order `SCHEMAVER` names its versions by labels, ``1-0-0`` first and without gaps. Its versions are
 ordered by label, model by model; Confluent's number counts registrations. What Iglu's API needs:

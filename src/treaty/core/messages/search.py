@@ -1,4 +1,5 @@
-"""Search over schemas, sources and queries: request and answer.
+"""The request that searches schemas, sources and queries: its members, defaults and answer; decided in `core/handlers/comparison/search.py`, over
+hits of the index of `web/index`.
 
 A text is words, and terms such as ``field:carrier type:string tag:PII``. All of them must hold. The search index of the
 server answers it; it is a copy that may be some seconds old.

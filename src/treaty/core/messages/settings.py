@@ -1,4 +1,6 @@
-"""Configs and modes of subjects, contexts and the registry: requests and answers."""
+"""The requests that set, delete, read and list configs and modes of subjects, contexts and the registry: their members, defaults and answers; decided
+in `core/handlers/settings_changes.py`, lists in `listings.py` beside it.
+"""
 
 from treaty.core.limits import SETTINGS_PAGE
 from treaty.core.messages.request import Request

@@ -1,5 +1,5 @@
-"""Subjects on their way from one registry to another: requests that read all that is kept of them, and requests that say it
-again in another registry, with ordinals, numbers, ids and states.
+"""The requests that export subjects with all that is kept of them, and import them into another registry with ordinals, numbers, ids and states:
+their members, defaults and answers; decided in `exports.py` and `imports.py` of `core/handlers/groups`.
 
 The importing requests need the mode IMPORT, as registrations with an id do.
 """

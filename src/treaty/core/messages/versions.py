@@ -1,4 +1,6 @@
-"""Versions of subjects, read, looked up and deleted: requests and answers."""
+"""The requests that read, look up and delete versions of subjects, and delete subjects: their members, defaults and answers; decided in `queries.py`,
+`lookup.py` and `deletion.py` of `core/handlers`.
+"""
 
 from treaty.core.messages.request import Request, Selector
 from treaty.core.names import Subject

@@ -1,4 +1,4 @@
-"""The table of named policies."""
+"""The table of named policies, with its key, value and indexes."""
 
 from typing import NamedTuple
 

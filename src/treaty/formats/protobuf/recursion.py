@@ -1,4 +1,4 @@
-"""Messages that contain themselves, directly or through others."""
+"""Finds the Protobuf messages that contain themselves, directly or through others, where columns are cut off."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""`EncodeDryRun`: what encoding a frame would do."""
+"""`EncodeDryRun` says what encoding a frame would do: the text of the schema, whether the subject takes it, and what is planned for each column."""
 
 import json
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""The options of `treaty runner`, as a value."""
+"""The options of `treaty runner` that the command passes on to the service, as one frozen value."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,6 @@
-"""The assessment of a change of a source: what it does to its query, to those who read it, and to its schema."""
+"""The answer of a request that assesses a change of a source: what it does to its query, to those who read it, and to its schema; decided in
+`core/handlers/metastore/checkpoints/assessment.py`.
+"""
 
 from typing import Literal
 

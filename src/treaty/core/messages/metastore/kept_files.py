@@ -1,4 +1,6 @@
-"""Which checkpoints and folders the rows of sources still need: what a runner asks before it deletes files."""
+"""The request of a runner, before it deletes files, for the checkpoints and folders that rows of sources still need: its members, defaults and
+answer; decided in `core/handlers/metastore/kept_files.py`.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,6 @@
-"""Plans of queries: a statement asks for one, a planner takes the job and answers. Requests and answers."""
+"""The requests by which a statement asks for the plan of its query and a planner takes the job and answers: their members, defaults and answers;
+decided in `planning_jobs.py` and `planners.py` of `core/handlers/metastore`.
+"""
 
 from dataclasses import dataclass
 from typing import Literal

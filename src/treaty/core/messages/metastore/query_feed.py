@@ -1,4 +1,6 @@
-"""The feed of queries: what runners and those who watch queries ask, and wait for."""
+"""The request for the feed of queries, with which runners and watchers wait for news: its members, defaults and answer; decided in
+`core/handlers/metastore/queries.py`.
+"""
 
 from treaty.core.limits import SOURCES_PAGE
 from treaty.core.messages.request import Request

@@ -1,4 +1,6 @@
-"""Leases and assignments: which processes run queries, and which of them has which part of a source."""
+"""The requests that take, renew and end the lease of a runner and assign parts of sources to it: their members, defaults and answers; decided in
+`core/handlers/metastore/runners.py`.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,6 @@
-"""Scripts: several commands of the metastore as one commit, and questions about the state that they would come to."""
+"""The requests that carry out several commands of the metastore as one commit, or say what they would come to: their members, defaults and answers;
+decided in `core/handlers/metastore/scripts.py`.
+"""
 
 from dataclasses import dataclass, fields
 from typing import Any

@@ -1,4 +1,6 @@
-"""Sources and types of the metastore: requests and answers (KLIP-18)."""
+"""The requests that create, change, drop, bring back, describe and list sources and types of the metastore (KLIP-18): their members, defaults and
+answers; decided in `core/handlers/metastore`, such as `creation.py`, `changes.py` and `drops.py`.
+"""
 
 import hashlib
 from typing import Literal

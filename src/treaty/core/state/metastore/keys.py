@@ -1,4 +1,4 @@
-"""Keys of the rows of the metastore."""
+"""Keys of the rows of the metastore: sources, types, topics, leases, runners, assignments and planning jobs."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

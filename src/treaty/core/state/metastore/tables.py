@@ -1,4 +1,4 @@
-"""The tables of the metastore."""
+"""The tables of the metastore, each with its key, value and indexes: sources, types, dropped ones, topics, runners and planning jobs."""
 
 from treaty.core import sources as m
 from treaty.core.state.metastore.indexes import (

@@ -1,4 +1,4 @@
-"""Which records contain themselves."""
+"""Finds the records of an Avro schema that contain themselves, where columns are cut off."""
 
 from collections.abc import Iterator, Mapping
 

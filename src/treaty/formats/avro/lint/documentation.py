@@ -1,4 +1,4 @@
-"""Advice about docs and names: what people read."""
+"""Lints of Avro about docs and names: what people read of a schema."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""`FileDescriptorProto` to the model of a file."""
+"""A `FileDescriptorProto` becomes the model of a Protobuf file."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, groupby

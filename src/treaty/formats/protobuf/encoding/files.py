@@ -1,4 +1,4 @@
-"""The model of a linked file to `FileDescriptorProto`."""
+"""The model of a linked Protobuf file becomes a `FileDescriptorProto`."""
 
 from collections.abc import Iterable
 from typing import Protocol

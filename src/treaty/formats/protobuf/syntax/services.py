@@ -1,4 +1,4 @@
-"""Services and their methods read from their text."""
+"""Services of Protobuf and their methods are read from their text."""
 
 from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.formats.protobuf.model import ProtoOption, RpcMethod, RpcService
