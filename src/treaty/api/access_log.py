@@ -1,4 +1,4 @@
-"""The access log: one line per request, if enabled."""
+"""The access log has one line per request, if it is enabled: principal, method, path, status (0: no answer) and duration."""
 
 import logging
 from collections.abc import Iterable

@@ -1,4 +1,6 @@
-"""One worker: the application on a listening socket, until it is stopped."""
+"""One worker runs the application on a listening socket until it is stopped: it closes idle connections (KEEP_ALIVE_SECONDS), drains requests at its
+end (DRAIN_SECONDS) and writes its metrics (`_beat`).
+"""
 
 import asyncio
 import contextlib

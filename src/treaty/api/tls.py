@@ -1,4 +1,4 @@
-"""TLS of a server: its certificate, and the CAs of client certificates."""
+"""TLS of a server: its certificate and the CAs of client certificates are loaded, refused as unusable, and read again when their files change."""
 
 import logging
 import ssl

@@ -1,4 +1,6 @@
-"""Supervises several workers on one listening socket: starts, restarts and stops them."""
+"""Supervises several workers on one listening socket: starts them, starts one that died again after a pause (FIRST_WAIT), ends all where one has a
+permanent error (HOPELESS), and stops them within STOP_SECONDS.
+"""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Decoded tables as pandas and Polars tables, and rows as a table."""
+"""Decoded tables become pandas and Polars tables, and rows become a table."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Addresses: loopback, wildcard, and their form in a URL."""
+"""Says whether an address is a loopback or a wildcard, and prints it as part of a URL."""
 
 import ipaddress
 

@@ -1,4 +1,4 @@
-"""Permissions of files: of those with secrets, and of the log."""
+"""Permissions of files with secrets and of the log: a server refuses or warns of files that others may read, or that it can't write."""
 
 import os
 import stat

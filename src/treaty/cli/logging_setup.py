@@ -1,4 +1,4 @@
-"""Log lines of the program: to stderr, as text or as JSON."""
+"""Log lines of the program are set up: to stderr, as text or as JSON."""
 
 import json
 import logging

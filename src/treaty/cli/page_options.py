@@ -1,4 +1,4 @@
-"""Options of a server about its pages for people."""
+"""Options of `treaty serve` about its pages for people: whether there are any, and the key file of sessions."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""The transport between nodes: commands over HTTP, with persistent connections."""
+"""The transport between nodes sends commands over HTTP with persistent connections, and says whether another node was reached, refused the secret or
+lost the answer.
+"""
 
 import asyncio
 import ipaddress

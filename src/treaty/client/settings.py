@@ -1,4 +1,6 @@
-"""Settings of an HTTP client: URLs, time-outs, retries and credentials."""
+"""Settings of an HTTP client are read from URLs, mappings and the environment: URLs, time-outs, retries, credentials and TLS; a bad URL is refused
+(`settings_of_url`).
+"""
 
 from collections.abc import Mapping
 from dataclasses import field

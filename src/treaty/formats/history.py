@@ -1,4 +1,4 @@
-"""Compatibility of a new schema with earlier ones, with findings for people."""
+"""Says whether a new schema is compatible with earlier ones, with findings for people."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

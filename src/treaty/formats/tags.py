@@ -1,4 +1,4 @@
-"""Tags inside schema texts: finding and changing them, for every format."""
+"""Tags inside schema texts are found and changed, for every format."""
 
 import difflib
 from collections.abc import Hashable, Iterable

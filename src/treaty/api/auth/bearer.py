@@ -1,4 +1,4 @@
-"""Bearer tokens: JWTs signed with a key of an identity provider's JWKS."""
+"""Bearer tokens: JWTs are verified with a key of an identity provider's JWKS and kept for REMEMBER_SECONDS; expired or foreign ones are refused."""
 
 import time
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""`AuthenticationMethod`: a method of authentication, as a record of functions."""
+"""`AuthenticationMethod`: what each method of authentication (basic, bearer, certificate, API key, session) provides, as a record of functions."""
 
 import math
 from collections.abc import Awaitable, Callable

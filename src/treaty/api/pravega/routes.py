@@ -1,4 +1,4 @@
-"""The routes of Pravega's registry, and names of paths in a namespace."""
+"""The routes of Pravega's registry: which function answers which method and path, and names of paths in a namespace."""
 
 from typing import Any
 

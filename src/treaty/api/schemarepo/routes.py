@@ -1,4 +1,4 @@
-"""The routes of schema-repo and of the proposal AVRO-1124."""
+"""The routes of schema-repo and of the proposal AVRO-1124: which function answers which method and path."""
 
 from collections.abc import Mapping
 

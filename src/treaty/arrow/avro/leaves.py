@@ -1,4 +1,4 @@
-"""Leaves, members of unions and defaults, as Arrow takes them."""
+"""Leaves, members of unions and defaults of Avro become values that Arrow takes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Context, Decimal

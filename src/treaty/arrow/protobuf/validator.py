@@ -1,4 +1,4 @@
-"""Validation of Protobuf payloads by Protobuf's runtime, a whole batch at once.
+"""Protobuf payloads are validated by Protobuf's runtime, a whole batch at once.
 
 A batch becomes one message with a repeated field of the message that is read. That one is read exactly if each of them
 is, and one call into the runtime costs less than many.

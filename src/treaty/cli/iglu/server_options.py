@@ -1,4 +1,4 @@
-"""The options of commands that talk to an Iglu server."""
+"""The options of commands that talk to an Iglu server: its URL, to which `/api` is added, and its API key."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Lines from a terminal, with editing, completion and a history that stays.
+"""Reads lines of `treaty sql` from a terminal, with editing, completion and a history that stays (HISTORY_STATEMENTS).
 
 It is the `readline` of the standard library, which is loaded in a few milliseconds and needs no further package. Python on
 Windows has none: there lines have no completion and no history.

@@ -1,4 +1,4 @@
-"""Comparison of schema files with their texts at a git revision."""
+"""Compares schema files with their texts at a git revision, for `treaty check --git-base` and `--staged`; a revision that is not there is refused."""
 
 import subprocess
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Shared by commands that use Kafka: brokers, settings and errors."""
+"""What commands that use Kafka share: brokers and settings from options, and the exit when Kafka does not answer."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

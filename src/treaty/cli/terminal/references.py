@@ -1,4 +1,4 @@
-"""Referenced schemas from files: given by name, or found in folders."""
+"""Referenced schemas are read from files: given by name, or found in folders."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

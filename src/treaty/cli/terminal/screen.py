@@ -1,4 +1,4 @@
-"""Printing: lines, tables, JSON, faults, progress bars; colours only on a terminal."""
+"""Prints lines, tables, JSON, faults and progress bars; colours only on a terminal."""
 
 import json
 import shutil

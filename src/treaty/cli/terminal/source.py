@@ -1,4 +1,4 @@
-"""Reading schema texts from files and standard input, and detecting their format."""
+"""Reads schema texts from files and standard input, and detects their format."""
 
 import sys
 from collections.abc import Iterator, Sequence

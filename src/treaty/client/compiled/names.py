@@ -1,4 +1,4 @@
-"""Names of types in schemas parsed by fastavro, and of union branches."""
+"""Says the names of types in schemas parsed by fastavro, and of union branches."""
 
 from collections.abc import Mapping
 from typing import Any

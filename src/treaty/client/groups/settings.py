@@ -1,4 +1,4 @@
-"""Settings of a group's serializers and deserializers (Pravega, SerializerConfig)."""
+"""Settings say what a group's serializers and deserializers do when they are made, and how they write and read (Pravega, SerializerConfig)."""
 
 import warnings
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Settings of librdkafka from the command line: ``name=value``, or a properties file."""
+"""Settings of librdkafka are read from the command line: ``name=value``, or a properties file."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

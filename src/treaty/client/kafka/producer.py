@@ -1,4 +1,4 @@
-"""`RecordProducer`: writes records to topics and reports each failed delivery."""
+"""`RecordProducer` writes records to topics and reports each failed delivery, also one that takes longer than SECONDS."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -1,4 +1,4 @@
-"""`HttpTransport`: executes the effects of a client with blocking connections. Thread-safe."""
+"""`HttpTransport`: executes the effects of a client with blocking connections, and says of an error whether the request was sent. Thread-safe."""
 
 import inspect
 import threading

@@ -1,4 +1,4 @@
-"""One request to the nodes of a registry, with retries, sans I/O.
+"""One request is sent to the nodes of a registry, and again after an error, with pauses between rounds, until the time-out; sans I/O.
 
 `ask_nodes` is a generator. It yields effects (`effects`), receives their results and returns the reply; `HttpRegistry`
 and `AsyncHttpRegistry` execute the effects. Retries of a command have the same command id, so that the registry

@@ -1,4 +1,4 @@
-"""Errors of records: a code, a message, and the payload."""
+"""Errors of records (`BadRecordError`): a code, a message, and the payload."""
 
 from enum import StrEnum
 

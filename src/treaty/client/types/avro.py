@@ -1,4 +1,4 @@
-"""A shape as an Avro schema, with its defaults."""
+"""A shape becomes an Avro schema, with its defaults."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A shape as a JSON Schema of draft 2020-12 or 7."""
+"""A shape becomes a JSON Schema of draft 2020-12 or 7."""
 
 import json
 from collections.abc import Mapping

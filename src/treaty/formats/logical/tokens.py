@@ -1,4 +1,4 @@
-"""The words of a text of logical types, each with its place."""
+"""Splits a text of logical types into words, each with its place."""
 
 import re
 from dataclasses import dataclass

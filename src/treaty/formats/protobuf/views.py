@@ -1,4 +1,4 @@
-"""The texts, bytes and fingerprints of a linked file."""
+"""Makes the texts, bytes and fingerprints of a linked Protobuf file."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Statements printed from rows: SHOW CREATE, export and comparison use these alone."""
+"""Prints statements from rows: SHOW CREATE, export and comparison use these alone."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""The streams, tables and types that the files of a project describe."""
+"""Reads the streams, tables and types that the files of a project describe."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

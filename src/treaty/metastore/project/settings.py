@@ -1,4 +1,4 @@
-"""What the `treaty.toml` of a project says: its label and its variables."""
+"""Reads the `treaty.toml` of a project: its label and its variables."""
 
 import tomllib
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""EXPLAIN, ASSERT and PRINT read: ranges, time-outs and limits that may follow."""
+"""EXPLAIN, ASSERT and PRINT are parsed: ranges, time-outs and limits that may follow."""
 
 from treaty.core.schema import Pairs
 from treaty.metastore.sql.bodies import read_body

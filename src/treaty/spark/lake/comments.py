@@ -1,4 +1,4 @@
-"""What a schema says about its fields, as comments of columns."""
+"""What a schema says about its fields becomes comments of columns."""
 
 from collections.abc import Mapping
 

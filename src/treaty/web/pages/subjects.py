@@ -1,4 +1,4 @@
-"""The list of subjects, a page at a time, with filters."""
+"""The page that lists subjects with filters; for one that the list of names does not answer it looks through LOOKED_AT subjects at a time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

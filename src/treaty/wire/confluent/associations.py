@@ -1,4 +1,4 @@
-"""Associations as bodies, and their queries as query parameters."""
+"""Associations are written as bodies of Confluent's API, and their queries as query parameters, and read again."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""API keys in the header ``apikey``, valid below ``/api`` alone."""
+"""Reads API keys in the header ``apikey``, which are valid below ``/api`` alone."""
 
 import hashlib
 import re

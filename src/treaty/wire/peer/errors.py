@@ -1,4 +1,4 @@
-"""Errors of a registry as JSON and back, with class and members."""
+"""Errors of a registry become JSON between nodes and are read again, with class and members."""
 
 from typing import Any
 

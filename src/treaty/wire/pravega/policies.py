@@ -1,4 +1,4 @@
-"""Compatibility policies: Pravega's eleven, as levels of the registry and back."""
+"""Pravega's eleven compatibility policies become levels of the registry, and levels become policies."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""What `treaty bad list` says of one table of bad rows."""
+"""Reads what `treaty bad list` says of one table of bad rows: counts by reason and schema id, and samples."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""`treaty bad`: the group of the commands about bad rows."""
+"""`treaty bad …`: the group of commands that list bad rows and decode them again."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""Dropped sources are brought back within their period of grace."""
+"""Dropped sources are brought back (UNDROP) within their period of grace, or that is refused."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Published versions: by label, in lists, deleted; and drafts."""
+"""Published versions are read by label, listed and deleted; drafts are put and read."""
 
 from collections.abc import Iterator
 

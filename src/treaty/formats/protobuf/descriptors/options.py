@@ -1,4 +1,4 @@
-"""Options of a descriptor to options of the model."""
+"""Options of a descriptor become options of the model."""
 
 from collections.abc import Callable, Iterator
 from math import copysign, inf, isnan

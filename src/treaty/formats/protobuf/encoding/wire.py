@@ -1,4 +1,4 @@
-"""Values in Protobuf's binary encoding, as far as options need it."""
+"""Writes values in Protobuf's binary encoding, as far as options need it."""
 
 import struct
 from math import isnan

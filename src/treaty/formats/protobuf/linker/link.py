@@ -1,4 +1,6 @@
-"""Files and what they import, linked: each once, the imported ones first."""
+"""A Protobuf file and what it imports are linked, each file once, the imported ones first; imports in a cycle (`IMPORT_CYCLE`) and too many
+references are refused.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""A whole file: syntax or edition, package, imports, options and definitions."""
+"""A whole Protobuf file is parsed: syntax or edition, package, imports, options and definitions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

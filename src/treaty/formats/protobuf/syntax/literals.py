@@ -1,4 +1,4 @@
-"""Numbers and strings of Protobuf texts: what a token is worth."""
+"""Reads numbers and strings of Protobuf texts: what a token is worth."""
 
 import re
 import string as characters
