@@ -149,7 +149,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
     ),
     "work that is under way, a count of it, or a pause; it goes when the work or its time ends": (
         "api.dispatcher:RequestDispatcher.in_flight_by_client",
-        "api.metrics:ServerMetrics.counted",
+        "api.metrics:ServerMetrics.counters",
         "api.network.connections:ConnectionTable.by_address",
         "api.network.connections:ConnectionTable.unread",
         "api.metrics:WorkerNumbers.places",

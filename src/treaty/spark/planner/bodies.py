@@ -28,9 +28,9 @@ from treaty.spark.planner.result_modes import choose_mode
 from treaty.spark.planner.settings import PINNED, PRINTED, RESTRICTED
 from treaty.spark.planner.state_parts import list_state_parts
 from treaty.spark.planner.stream_checks import StreamChecks
-from treaty.spark.planner.stream_words import blank_streams
 from treaty.spark.planner.trees import TreeNode, read_analyzed, read_tree
 from treaty.spark.planner.views import STREAM, keep_columns, make_views, refuse_bad_watermark
+from treaty.spark.stream_words import blank_streams
 
 
 class BodyPlanner:

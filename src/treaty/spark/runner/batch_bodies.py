@@ -9,10 +9,10 @@ from pyspark.sql import functions as F
 from treaty.core.column_types.tokens import print_name
 from treaty.core.sources import Source
 from treaty.spark.planner.settings import RESTRICTED
-from treaty.spark.planner.stream_words import blank_streams
 from treaty.spark.runner.kafka_sink import KafkaSink
 from treaty.spark.runner.row_order import DELETED, ORDER, keep_last, propagate_order
 from treaty.spark.runner.sinks import TableSink
+from treaty.spark.stream_words import blank_streams
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,11 @@ from treaty.metastore.sql.statements import CreateSourceStatement
 from treaty.spark.planner.bodies import BodyPlanner, open_session, parse_body
 from treaty.spark.planner.pseudo_columns import add_pseudo_columns, list_words
 from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, QueryBody, ReadableSource
-from treaty.spark.planner.stream_words import blank_streams
 from treaty.spark.sql_tests.declared import DeclaredSources
 from treaty.spark.sql_tests.differences import list_differences
 from treaty.spark.sql_tests.files import CaseFolder, CaseRows, InvalidCaseError, SqlCase
 from treaty.spark.sql_tests.streams import StreamBatches, run_stream
+from treaty.spark.stream_words import blank_streams
 
 PLACE = "_treaty_place"
 _ONE_PARTITION = ("spark.sql.shuffle.partitions", "1")

@@ -1,6 +1,4 @@
-"""The requests that create, change, drop, bring back, describe and list sources and types of the metastore (KLIP-18): their members, defaults and
-answers; decided in `core/handlers/metastore`, such as `creation.py`, `changes.py` and `drops.py`.
-"""
+"""The requests that create, change, drop, describe and list sources and types (KLIP-18): their members and defaults; decided in `core/handlers/metastore`."""
 
 import hashlib
 from typing import Literal

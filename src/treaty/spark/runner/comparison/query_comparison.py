@@ -26,7 +26,6 @@ from treaty.plan.errors import PlanError
 from treaty.spark.locked_temporary_folder import LockedTemporaryFolder
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import RESTRICTED
-from treaty.spark.planner.stream_words import blank_streams
 from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.comparison.compared_streams import ComparedStreams, ComparedWay, StreamedRows, choose_way
 from treaty.spark.runner.comparison.recorded_sources import RecordedSource, SourceRecorder
@@ -35,6 +34,7 @@ from treaty.spark.runner.comparison.row_differences import BUCKETS, FrameDiffere
 from treaty.spark.runner.kafka_source import SourceNotRunnableError
 from treaty.spark.runner.row_order import ORDER, keep_last, propagate_order
 from treaty.spark.runner.source_frames import SourceOpener
+from treaty.spark.stream_words import blank_streams
 
 PREFIX = "treaty-compare-"
 """How the folders of comparisons begin."""

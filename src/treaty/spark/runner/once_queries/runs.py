@@ -20,7 +20,6 @@ from treaty.plan.errors import PlanError
 from treaty.spark.lake.table import LakeTable
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import RESTRICTED
-from treaty.spark.planner.stream_words import blank_streams
 from treaty.spark.planner.views import STREAM, list_deduplicated
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
 from treaty.spark.runner.data_roots import DataRoot
@@ -31,6 +30,7 @@ from treaty.spark.runner.once_queries.topics import OnceTopic
 from treaty.spark.runner.row_order import ORDER, propagate_order
 from treaty.spark.runner.sinks import LAKES, TableSink
 from treaty.spark.runner.source_frames import BAD, SourceOpener, expand_columns, settle
+from treaty.spark.stream_words import blank_streams
 
 ERRORS = (
     PySparkException,

@@ -13,7 +13,6 @@ from treaty.metastore.bad_rows import first_generation
 from treaty.spark.lake.table import make_empty_frame
 from treaty.spark.planner.pseudo_columns import list_pseudo_columns, list_words
 from treaty.spark.planner.settings import RESTRICTED
-from treaty.spark.planner.stream_words import blank_streams
 from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.checkpoint_files import CheckpointFiles, find_checkpoint_root
 from treaty.spark.runner.decode_ledger import ABSENT, DecodeLedger
@@ -22,6 +21,7 @@ from treaty.spark.runner.query_start import QueryStarter, key_of, place_of
 from treaty.spark.runner.replays.row_places import QueryReadRange
 from treaty.spark.runner.source_frames import SourceOpener, expand_columns
 from treaty.spark.runner.takeovers import list_streams
+from treaty.spark.stream_words import blank_streams
 
 SUPPORTED = ("delta", "kafka")
 REPLAYS = 1_000_000
