@@ -12,6 +12,8 @@ from treaty.api.auth.settings import read_settings as read_rights
 from treaty.assemble import connect
 from treaty.assemble.peers import PeerSettings, address_of, refuse_unsafe_peers
 from treaty.cli.iglu.server_options import find_api
+from treaty.cli.main import group
+from treaty.cli.terminal.errors import exit_with_error
 from treaty.cli.terminal.registry_url import connect_to
 from treaty.cli.transfer.endpoints import open_registry
 from treaty.client.credentials import oauth
@@ -95,6 +97,16 @@ def test_a_url_that_cannot_be_read_says_what_one_is(place: str) -> None:
     with pytest.raises(UrlError, match=r"host\[:port\]") as refused:
         split_server_url(f"http://{place}")
     assert refused.value.__context__ is None
+
+
+@pytest.mark.parametrize("words", [("serve", "--log"), ("log", "info"), ("subject", "list", "--registry")])
+def test_a_command_says_what_a_url_is(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended, exit_with_error(words):
+        group([*words, "postgresql://user:hush@exa℀mple.com/db"], standalone_mode=False)
+    shown = "".join(capsys.readouterr())
+    assert ended.value.code == 2
+    assert "host[:port]" in shown
+    assert "hush" not in shown
 
 
 def test_lists_of_brokers_are_split() -> None:

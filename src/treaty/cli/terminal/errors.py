@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from treaty.cli.terminal import screen
+from treaty.core.urls import UrlError
 from treaty.distribution import MissingExtraError, find_extra, install_command
 
 INTERRUPTED = 130
@@ -44,6 +45,12 @@ class LibraryMissingError(ReportedError):
     exit_code = 2
 
 
+class BadUrlError(ReportedError):
+    """A URL of an option or variable can't be read."""
+
+    exit_code = 2
+
+
 class StoppedError(click.Abort):
     """A command was aborted or interrupted after a part of its work; `facts` are further members of its JSON form."""
 
@@ -64,7 +71,7 @@ def wants_json(words: Sequence[str]) -> bool:
 def exit_with_error(words: Sequence[str]) -> Iterator[None]:
     """Print an error of the block as text or JSON, depending on the command line `words`, and exit with its code."""
     try:
-        with report_missing_extra():
+        with report_missing_extra(), report_bad_url():
             yield
     except click.ClickException as error:
         if wants_json(words):
@@ -99,6 +106,15 @@ def report_missing_extra() -> Iterator[None]:
         needs = f"this command needs the library {(error.name or '').partition('.')[0]}: {install_command(extra)}"
         message = str(error) if isinstance(error, MissingExtraError) else needs
         raise LibraryMissingError(message, MISSING_EXTRA, extra=extra) from error
+
+
+@contextmanager
+def report_bad_url() -> Iterator[None]:
+    """Report a URL that can't be read, which an option or a variable gave, as an error with what one looks like."""
+    try:
+        yield
+    except UrlError as error:
+        raise BadUrlError(str(error)) from error
 
 
 @contextmanager
