@@ -18,10 +18,10 @@ from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.spark import session
 from treaty.spark.planner.bodies import BodyPlanner, open_session
-from treaty.spark.planner.leaf_columns import blank_streams
 from treaty.spark.planner.service.statements import StatementPlanner
 from treaty.spark.runner.comparison.query_comparison import BatchComparer
 from treaty.spark.runner.source_frames import SourceOpener
+from treaty.spark.stream_words import blank_streams
 
 ROWS = 1_000_000
 FILES = 8
