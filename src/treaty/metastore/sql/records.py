@@ -5,6 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NoReturn
 
+from treaty.core.column_types import lower_name
 from treaty.core.column_types.tokens import SqlToken
 from treaty.core.limits import NUMBER_DIGITS, RESULT_ROWS, TYPE_DEPTH
 from treaty.metastore.sql.create import read_once
@@ -230,19 +231,19 @@ def read_update(cursor: StatementCursor) -> UpdateStatement:
     """Read what follows UPDATE."""
     name = cursor.read_name()
     cursor.need("SET")
-    values: dict[str, SqlLiteral] = {}
+    values: dict[str, tuple[str, SqlLiteral]] = {}
     while True:
         token, column = cursor.token, cursor.read_name("a column")
         cursor.need_sign("=")
-        if column in values:
+        if lower_name(column) in values:
             cursor.report("COLUMN_TWICE", f"the column {token.label} is set twice", token, hint="once")
-        values[column] = read_literal(cursor)
+        values[lower_name(column)] = column, read_literal(cursor)
         if not cursor.take_sign(","):
             break
     _need_where(cursor, "UPDATE")
     conditions = _read_conditions(cursor, like=False)
     cursor.need_end()
-    return UpdateStatement(name, tuple(values.items()), conditions)
+    return UpdateStatement(name, tuple(values.values()), conditions)
 
 
 def _need_where(cursor: StatementCursor, word: str) -> None:
