@@ -138,7 +138,7 @@ def _find_held(columns: Sequence[Column], choices: SchemaChoices, latest: Pinned
         decoded = _decode(draft, columns, choices, latest)
     except Invalid:
         return None
-    if decoded.whole and choices.wrapped:
+    if choices.wrapped is decoded.whole and len(columns) == 1:  # the statement says it otherwise than the version
         return None
     same = {column.name: print_bare_type(column.type) for column in decoded} == {
         column.name: print_bare_type(column.type) for column in columns
