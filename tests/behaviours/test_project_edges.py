@@ -224,3 +224,22 @@ def test_a_start_without_an_answer_may_come_again(error: Exception) -> None:
     with pytest.raises(ProjectUnavailableError, match="p can't be applied"):
         asyncio.run(_start(error))
     assert not issubclass(ProjectUnavailableError, ProjectStartError)
+
+
+@pytest.mark.parametrize(("label", "own", "refused"), [("", "", []), ("", "x", []), ("x", "x", []), ("x", "", []), ("x", "y", ["LABEL_DIFFERS"])])  # fmt: skip
+def test_a_label_of_a_file_is_that_of_the_project_where_it_has_one(
+    metastore: Metastore, label: str, own: str, refused: list[str]
+) -> None:
+    says = f" WITH (LABEL = '{own}')" if own else ""
+    stream = STREAM.format("s").replace("'AVRO'", f"'AVRO', LABEL = '{own}'") if own else STREAM.format("s")
+    plan = plan_of(metastore, stream, f"CREATE TYPE T AS INT{says}", label=label)
+    assert rules_of(plan) == refused * 2
+
+
+def test_a_stream_that_is_left_over_is_noted_where_nothing_is_dropped(metastore: Metastore) -> None:
+    """Nothing is dropped without a label, though the plan says so."""
+    create = "CREATE STREAM s (v INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'AVRO'{})"
+    apply(metastore, create.format(", BAD_ROWS = true"))
+    for prune in (False, True):
+        (step,) = plan_of(metastore, create.format(""), prune=prune).steps
+        assert ["has a stream of bad rows s_bad" in note for note in step.notes] == [True]

@@ -20,6 +20,7 @@ from treaty.core.schema import Draft
 from treaty.metastore import Metastore
 from treaty.metastore.records.reader import SourceReader
 from treaty.metastore.records.selection import make_selection
+from treaty.metastore.sql.values import format_time
 
 FORMATS = ("AVRO", "PROTOBUF", "JSON")
 
@@ -223,3 +224,48 @@ def test_a_dry_run_of_an_insert_assigns_no_encoding(metastore: Metastore, connec
         metastore.run("INSERT INTO s VALUES (1, 2, 3)", dry_run=dry_run)
         for side in ("key", "value"):
             assert len(connection.ask(ListEncodings(subject_of(f"s-{side}"))).answer.ids) == assigned
+
+
+EMPTY_VALUES = {'"int"': "0", '"string"': "''", '"boolean"': "FALSE", '"double"': "0E0", '"bytes"': "X''", '{"type": "array", "items": "int"}': "ARRAY()"}  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", EMPTY_VALUES)
+@pytest.mark.parametrize("side", ["key", "value"])
+def test_a_value_that_is_empty_or_zero_is_a_value(
+    metastore: Metastore, connection: Connection, kept: KeptRecords, schema: str, side: str
+) -> None:
+    """A schema that is no record has one column; NULL alone is none of its values."""
+    connection.ask(Register(subject_of(f"s-{side}"), Draft(schema)))
+    says = "(v INT) WITH (KEY_SUBJECT = 's-key', " if side == "key" else "WITH ("
+    metastore.run(f"CREATE STREAM s {says}KAFKA_TOPIC = 's', VALUE_FORMAT = 'AVRO')")
+    metastore.run(f"INSERT INTO s ({side}) VALUES ({EMPTY_VALUES[schema]})")
+    (cells,) = read_back(metastore, kept)
+    assert cells[side] is not None
+    assert not cells[side]
+
+
+@pytest.mark.parametrize("framing", ["prefix", "header", "version", "none", "pravega"])
+@pytest.mark.parametrize("name", ["", "A", "B"])
+def test_a_message_behind_the_first_is_written_and_read(
+    metastore: Metastore, connection: Connection, kept: KeptRecords, framing: str, name: str
+) -> None:
+    messages = 'syntax = "proto3"; message A { string a = 1; } message B { string b = 1; int32 c = 2; }'
+    connection.ask(Register(subject_of("s-value"), Draft(messages, "PROTOBUF")))
+    more = f", VALUE_SCHEMA_FULL_NAME = '{name}'" if name else ""
+    metastore.run(f"CREATE STREAM s WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'PROTOBUF', FRAMING = '{framing}'{more})")
+    column = "b" if name == "B" else "a"
+    insert = f"INSERT INTO s ({column}) VALUES ('x')"
+    if name == "B" and framing not in {"prefix", "header"}:
+        return  # a head without the place of a message in its file
+    metastore.run(insert)
+    assert read_back(metastore, kept)[0][column] == "x"
+
+
+@pytest.mark.parametrize("time", [None, 0, 1, 1_700_000_000_123])
+def test_a_record_has_the_time_that_it_has(metastore: Metastore, kept: KeptRecords, time: int | None) -> None:
+    metastore.run("CREATE STREAM s (v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'AVRO'); INSERT INTO s VALUES (1)")
+    reader = SourceReader(metastore.registry, source_of(metastore, "s"))
+    record = TopicRecord(0, 0, kept.records[0].key, kept.records[0].value, (), time)
+    cells = reader.cells(reader.decode(record))
+    assert cells["_timestamp"] == (None if time is None else format_time(time))
+    assert (cells["_partition"], cells["_offset"], cells["_topic"]) == (0, 0, "s")

@@ -5,6 +5,7 @@ without asyncio, in a commit of its own or of a script.
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -207,3 +208,26 @@ def test_what_is_expected_is_about_one_statement_that_can_expect_it() -> None:
     for several in ("DROP STREAM a; DROP STREAM b", "-- nothing"):
         with pytest.raises(Refusal, match="is about one statement"):
             parse_statements(several, {}, expected)
+
+
+@pytest.mark.parametrize("atomic", [False, True], ids=["one by one", "one commit"])
+def test_variables_of_a_caller_stand_in_statements(bench: Bench, *, atomic: bool) -> None:
+    variables = {"name": "n"}
+    sql = "ALTER STREAM ${name} SET COMMENT = '${name}${name}'"
+    for method in ("run", "run_one") if not atomic else ("run",):
+        options = {"atomic": True} if atomic else {}
+        done = bench.wait(getattr(bench.metastore, method)(sql, variables=variables, **options))
+        assert (done if method == "run_one" else done[0]).name == "n"
+    assert bench.row("n").comment == "nn"
+
+
+@pytest.mark.parametrize("first", [0, 1, 12])
+def test_a_statement_that_comes_again_has_the_place_that_it_had_in_its_script(first: int) -> None:
+    bench = Bench(is_async=True)
+    script = parse_statements(";".join(f"CREATE TYPE c{place} AS INT" for place in range(first + 1)), {})
+    bench.metastore.call = CallOptions(command_id="c1")
+    assert bench.wait(bench.metastore.run_parsed_script(script)).error is None
+    last = replace(script, statements=script.statements[-1:])
+    again = bench.wait(bench.metastore.run_parsed_script(last, first=first))
+    assert (again.error, [one.message for one in again.results]) == (None, [f"Type c{first} created"])
+    bench.close()

@@ -196,3 +196,15 @@ def test_a_program_reads_rows_as_arrow(batches: Path) -> None:
         write_commit(batches / "q", 3, {"add": {"path": "2.parquet", "deletionVector": vector}})
         with pytest.raises(NeedsSparkError, match="deletion vectors"):
             read("q", batches)
+
+
+@pytest.mark.parametrize("batch", [None, -1, 0, 1])
+def test_a_batch_of_a_table_that_no_query_fills_is_not_there(root: Path, batch: int | None) -> None:
+    """Batch 0 is a batch, and not all rows."""
+    with connect(f"sqlite:///{root}/r.db") as connection:
+        metastore = Metastore(connection.registry)
+        if batch is None:
+            assert metastore.read_table("t", root, batch=batch).num_rows == 2
+        else:
+            with pytest.raises(NoTableError):
+                metastore.read_table("t", root, batch=batch)

@@ -10,6 +10,7 @@ from treaty.core.messages.metastore.sources import ChangeSource, CreateType, Dro
 from treaty.core.refusals import SourceNotFound
 from treaty.core.sources import SourceColumn
 from treaty.metastore import calls
+from treaty.metastore.execution.results import InvalidStatementError
 
 X = m.SourceColumnChange("add", SourceColumn("x", "INT"))
 REQUESTS: dict[str, dict[str, tuple[Any, Any, Any]]] = {
@@ -140,7 +141,7 @@ def test_an_option_of_a_create_is_in_its_request(kind: str, option: str) -> None
 @pytest.mark.parametrize(("key", "missing"), [(["a", "x", "B"], "x"), (["A", "b"], ""), (["c"], "c")])
 def test_the_names_of_a_key_are_columns_in_any_case(key: list[str], missing: str) -> None:
     if missing:
-        with pytest.raises(calls.InvalidStatementError, match=f"no column {missing}"):
+        with pytest.raises(InvalidStatementError, match=f"no column {missing}"):
             calls.read_columns({"a": "INT", "B": "INT"}, key)
     else:
         assert [one.role for one in calls.read_columns({"a": "INT", "B": "INT"}, key)] == ["key", "key"]
@@ -148,7 +149,7 @@ def test_the_names_of_a_key_are_columns_in_any_case(key: list[str], missing: str
 
 @pytest.mark.parametrize("name", ["a", "`", "select", "a b", "x`y"])
 def test_an_error_in_a_type_has_its_place_in_the_text_of_the_type(name: str) -> None:
-    with pytest.raises(calls.InvalidStatementError) as refused:
+    with pytest.raises(InvalidStatementError) as refused:
         calls.read_columns({"first": "INT", name: "ARRAY<\n?>"})
     (wrong,) = refused.value.diagnostics
     assert (wrong.start, wrong.line, wrong.column) == (7, 2, 1)

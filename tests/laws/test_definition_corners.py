@@ -231,6 +231,7 @@ def test_variables_of_the_caller_come_before_those_of_the_settings(tmp_path: Pat
     statement: Any = described.statement
     assert (described.name, statement.property("KAFKA_TOPIC")) == ("caller", "own")
     assert read_project_start(tmp_path, {}).project.objects[0].name == "settings"
+    assert read_project_start(tmp_path, {}).choices.strict
 
 
 def test_warnings_of_all_files_are_listed() -> None:

@@ -210,7 +210,8 @@ def test_a_dry_run_names_the_place_of_as_many_records(count: int) -> None:
 
 
 class Answers:
-    source, sequence = SOURCE, 7
+    source: Source | None = SOURCE
+    sequence = 7
 
 
 @pytest.mark.parametrize("dry_run", [False, True])

@@ -86,7 +86,7 @@ def test_a_large_text_leaves_the_collector_as_it_was(*, is_enabled: bool) -> Non
 VALUES: dict[str, dict[str, str | None]] = {
     "TRIGGER": {"1 second": "1 second", "2 Seconds": "2 seconds", "0 seconds": None, "1": None, "1 week": None},
     "START": {
-        "latest": "latest", "2026-01-31T00:00:00Z": "2026-01-31T00:00:00+00:00", "2026-01-31T00:00:00": None, "from_now": "latest",
+        "latest": "latest", "2026-01-31T00:00:00Z": "2026-01-31T00:00:00+00:00", "2026-01-31T00:00:00": None, "from_now": "latest", " latest ": "latest", " 2026-01-31T00:00:00Z ": "2026-01-31T00:00:00+00:00",
         "FROM_TIMESTAMP('2026-01-31T00:00:00+01:00')": "2026-01-31T00:00:00+01:00", "x": None,
     },
     "WATERMARK": {

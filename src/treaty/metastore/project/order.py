@@ -18,7 +18,7 @@ from treaty.metastore.sql.statements import CreateSourceStatement, CreateTypeSta
 
 _BEFORE = frozenset({"FROM", "JOIN"})
 _CLAUSES = frozenset({"SELECT", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "INTERSECT", "EXCEPT", "WINDOW"})
-_PREFIXES = frozenset({"STREAM", "TABLE"})
+_PREFIXES = frozenset({"LATERAL", "STREAM", "TABLE"})
 
 
 def order_objects(objects: Sequence[ProjectObject]) -> tuple[ProjectObject, ...]:
