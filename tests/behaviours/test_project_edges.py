@@ -243,3 +243,11 @@ def test_a_stream_that_is_left_over_is_noted_where_nothing_is_dropped(metastore:
     for prune in (False, True):
         (step,) = plan_of(metastore, create.format(""), prune=prune).steps
         assert ["has a stream of bad rows s_bad" in note for note in step.notes] == [True]
+
+
+@pytest.mark.parametrize("text", ["CREATE TYPE T AS INT COMMENT 'b'", "CREATE TYPE T AS INT", "CREATE TYPE T AS STRING COMMENT 'a'", "CREATE TYPE t AS INT COMMENT 'a'"])  # fmt: skip
+def test_each_thing_that_a_file_says_otherwise_of_a_type_is_a_change(metastore: Metastore, text: str) -> None:
+    apply(metastore, "CREATE TYPE T AS INT COMMENT 'a'")
+    assert len(plan_of(metastore, text).changes) == 2, "a drop, and a type of this name"
+    apply(metastore, text)
+    assert plan_of(metastore, text).changes == ()

@@ -19,6 +19,7 @@ from treaty.core.refusals import Refusal
 from treaty.core.registry import run_exchange
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedSchema
+from treaty.core.sources import Source, SourceColumn
 from treaty.core.state.columns import Column, Columns, Decimal, List, Map, Scalar, Struct
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.columns.allowed_types import list_absent_types
@@ -35,7 +36,7 @@ from treaty.metastore.columns.refresh import (
     refuse_refresh,
 )
 from treaty.metastore.columns.renames import list_renames
-from treaty.metastore.columns.source_refresh import plan_refresh
+from treaty.metastore.columns.source_refresh import _list_own_reads, plan_refresh
 from treaty.metastore.columns.to_schema import NAMED_CLASHES
 
 FORMATS = ("AVRO", "JSON", "PROTOBUF")
@@ -260,3 +261,39 @@ def test_columns_are_cast_whose_types_differ_in_more_than_what_may_be_null() -> 
     own = [Column("a", List(INT)), Column("b", INT), Column("c", Scalar("int64")), Column("d", INT)]
     assert list(list_casts(own, decoded)) == [("c", "INT", "BIGINT")]
     assert list(list_casts(own, Columns(tuple(decoded)).columns)) == [("c", "INT", "BIGINT")]
+
+
+# ---------------------------------------------------------------------------------------------------------- own columns
+
+
+def test_a_column_in_other_letters_is_the_same_to_who_reads_it() -> None:
+    effect = find_refresh_effect([Column("a", INT)], [Column("A", INT)], [ColumnRead("q", "a")])
+    assert [(one.kind, one.old, one.new, one.is_refused) for one in effect.effects] == [("renamed", "a", "A", False)]
+
+
+@pytest.mark.parametrize("kind", ["STREAM", "TABLE"])
+def test_a_source_needs_its_time_and_the_columns_of_properties_and_a_table_its_key(kind: str) -> None:
+    columns = (SourceColumn("K", "INT", role="key"), SourceColumn("At", "TIMESTAMP"), SourceColumn("v", "INT"))
+    properties = (("DEDUPLICATE", "k, V"), ("WATERMARK", "`at` DELAY OF INTERVAL 1 second"), ("LABEL", "v"))
+    source = Source(kind, "s", "", columns, 1, timestamp="At", properties=properties)
+    own = [("PRIMARY KEY", "K")] if kind == "TABLE" else []
+    reads = [(one.reader, one.path) for one in _list_own_reads(source)]
+    assert reads == [*own, ("TIMESTAMP", "At"), ("DEDUPLICATE", "K"), ("DEDUPLICATE", "v"), ("WATERMARK", "At")]
+
+
+@pytest.mark.parametrize("message", ["", "B", ".B", "p.B", ".p.B"])
+def test_a_message_is_named_with_its_package_or_without(message: str) -> None:
+    text = 'syntax = "proto3"; package p; message A {{ int32 a{0} = 1; }} message B {{ int32 b{0} = 1; }}'
+    old, new = (ResolvedSchema("PROTOBUF", text.format(word)) for word in ("", "x"))
+    renames = (("b", "bx"),) if message else (("a", "ax"),)
+    assert list_renames(old, new, message=message) == renames
+
+
+def test_a_refresh_in_a_dry_run_binds_nothing_anew(registry: Connection) -> None:
+    registry.ask(Register(subject_of("s-value"), Draft(record("a"))))
+    metastore = Metastore(registry.registry)
+    metastore.run("CREATE STREAM s WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'AVRO')")
+    registry.ask(Register(subject_of("s-value"), Draft(record("a", "b"))))
+    for dry_run, names in ((True, ["a"]), (False, ["a", "b"])):
+        metastore.refresh_schema("s", dry_run=dry_run)
+        assert [one.name for one in metastore.describe("s").source.columns] == names

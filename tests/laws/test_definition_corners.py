@@ -20,9 +20,10 @@ from treaty.metastore import Metastore
 from treaty.metastore.columns.sides import SideRequest, settle_side
 from treaty.metastore.compared_results import ComparedRow, ResultComparison, RowCounts, list_comparison
 from treaty.metastore.definitions import planned_request, side_request
-from treaty.metastore.execution.explanation import _column_row, _list_assessment_rows, _lost_row
+from treaty.metastore.execution.explanation import _column_row, _list_assessment_rows, _lost_row, _read_row
 from treaty.metastore.execution.planner import _create_of
 from treaty.metastore.execution.results import InvalidStatementError
+from treaty.metastore.execution.topic_statements import describe_assertion
 from treaty.metastore.project.order import list_inferred_sides, list_written_subjects
 from treaty.metastore.project.start import read_project_start
 from treaty.metastore.records.destinations import _refuse_times
@@ -30,7 +31,7 @@ from treaty.metastore.records.literals import UnfitLiteralError, cast_literal
 from treaty.metastore.records.selection import print_cells
 from treaty.metastore.records.tables import writer_of
 from treaty.metastore.sql.script import parse_script
-from treaty.metastore.sql.statements import OnceStatement
+from treaty.metastore.sql.statements import AssertTopicStatement, OnceStatement
 from treaty.metastore.sql.values import ArrayLiteral, MapLiteral, StructLiteral, TimeLiteral
 
 CREATE = "CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = 't'{})"
@@ -260,3 +261,17 @@ def test_an_update_leaves_the_key_as_it_is_whatever_it_sets() -> None:
         for value in ("'y'", "NULL", "''"):
             with pytest.raises(Refusal, match="is a column of the key"):
                 metastore.run(f"UPDATE t SET K = {value}, v = 1 WHERE k = 'x'", dry_run=True)
+
+
+@pytest.mark.parametrize("partitions", [0, 1, 2])
+@pytest.mark.parametrize("replicas", [0, 1, 2])
+def test_an_assertion_names_each_number_that_it_has(partitions: int, replicas: int) -> None:
+    numbers = [f"{count} {word}{'s' * (count > 1)}" for count, word in ((partitions, "partition"), (replicas, "replica")) if count]  # fmt: skip
+    words = " with ".join(filter(None, ["topic t", " and ".join(numbers)]))
+    assert describe_assertion(AssertTopicStatement("t", partitions, replicas)) == words
+
+
+@pytest.mark.parametrize(("spelling", "shown"), [("", "up"), ("Upper", "Upper")])
+def test_a_source_is_explained_as_the_query_spells_it(spelling: str, shown: str) -> None:
+    assert _read_row(SourceRead("up", 1, spelling, columns=("a", "b"))) == ("reads", shown, "its changes: a, b")
+    assert _read_row(SourceRead("up", 1, spelling, "table")) == ("reads", shown, "its newest rows, no column")
