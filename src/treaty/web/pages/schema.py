@@ -90,7 +90,7 @@ async def _find_place(request: PageRequest) -> PageMoved:
     """Lead from an id or a guid to a version that has it."""
     schema_found: SchemaFound
     if request.text("guid"):
-        schema_found = await request.ask(GetGuid(request.text("guid").lower()))
+        schema_found = await _find_by_guid(request, request.text("guid").lower())
     elif request.text("id"):
         place = Subject(request.text("context") or ".", "")
         schema_found = await request.ask(GetSchema(request.number("id", 0, lowest=1), place))
@@ -99,6 +99,16 @@ async def _find_place(request: PageRequest) -> PageMoved:
     if not schema_found.subject:
         raise PageError(404, "no subject that you may read has this schema")
     return PageMoved(link_to("schema", subject=schema_found.subject, version=schema_found.number))
+
+
+async def _find_by_guid(request: PageRequest, guid: str) -> SchemaFound:
+    """Return the schema of a guid with a version that has it: a guid belongs to no context, so each that has it is asked. Raises `NotFound`."""
+    schema_found = await request.ask(GetGuid(guid))
+    for context, schema_id in (await request.ask(GetGuidIds(guid))).ids[:ROWS]:
+        found_here = await request.ask_or_none(GetSchema(schema_id, Subject(context, "")), Refusal)
+        if found_here is not None and found_here.subject:
+            return found_here
+    return schema_found
 
 
 async def _view(request: PageRequest, version: VersionFound) -> SchemaDisplay:
