@@ -16,8 +16,10 @@ from treaty.core import refusals as r
 from treaty.core.limits import COUNTER
 from treaty.core.messages import associations as t
 from treaty.core.messages.compatibility import Check
+from treaty.core.messages.contexts import Contexts, ListContexts
+from treaty.core.messages.listings import ListVersions, VersionNumbers
 from treaty.core.messages.request import LATEST
-from treaty.core.messages.schemas import GetSchema
+from treaty.core.messages.schemas import GetSchema, ReferencedBy, SchemaIds, Uses, UsesOf
 from treaty.core.messages.versions import FindVersion, GetVersion
 
 POSTED = {"schema": '"string"'}
@@ -199,3 +201,43 @@ def test_a_guid_is_read_with_and_without_dashes_in_any_letter_case(
     word = VERSION.guid if dashes else VERSION.guid.replace("-", "")
     assert http.get(path.replace("{}", word.upper() if upper else word)).status_code == 200
     assert [getattr(request, "guid", None) for request in member.asked] == [VERSION.guid]
+
+
+@pytest.mark.parametrize(
+    ("word", "offset"), [("", 0), ("0", 0), ("-1", 0), (str(-COUNTER - 1), 0), ("1", 1), (str(COUNTER), COUNTER)]
+)
+@pytest.mark.parametrize("path", ["/subjects", "/schemas", "/treaty/settings", "/associations/subjects/s"])
+def test_a_list_begins_at_its_beginning_for_any_offset_below_one(
+    http: TestClient, member: Fixed, path: str, word: str, offset: int
+) -> None:
+    assert http.get(f"{path}?offset={word}").status_code == 200
+    assert [getattr(request, "offset", None) for request in member.asked] == [offset]
+
+
+LISTS: Mapping[str, list[Any]] = {
+    "/subjects/s/versions": [1, 2, 3], "/subjects/s/versions/1/referencedby": [4, 9, 11], "/schemas/ids/7/subjects": ["s", "t", "u"],
+    "/schemas/ids/7/versions": [{"subject": "s", "version": 1}, {"subject": "t", "version": 3}, {"subject": "u", "version": 1}],
+    "/contexts": [".", ".x", ".y"],
+}  # fmt: skip
+"""Lists of which a page is cut by the route itself."""
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_page_of_a_list_is_that_part_of_it(http: TestClient, member: Fixed, path: str) -> None:
+    """A limit below one is none."""
+    member.answers |= {
+        ListVersions: VersionNumbers((1, 2, 3)), ReferencedBy: SchemaIds((4, 9, 11)), ListContexts: Contexts((".", ".x", ".y")),
+        UsesOf: Uses((("s", 1), ("t", 3), ("u", 1))),
+    }  # fmt: skip
+    for offset, limit in product((-1, 0, 1, 3), (-1, 0, 1, 2, 3, 4)):
+        start = max(0, offset)
+        end = start + limit if limit > 0 else None
+        assert http.get(f"{path}?offset={offset}&limit={limit}").json() == LISTS[path][start:end]
+
+
+@pytest.mark.parametrize("path", ["/subjects/s/versions/3", "/schemas/ids/7"])
+def test_each_tag_is_looked_for_once(http: TestClient, member: Fixed, path: str) -> None:
+    cases: dict[str, tuple[str, ...]] = {"": (), ",": (), "a": ("a",), "b,a,b": ("b", "a"), ",a,": ("a",)}
+    for words in cases:
+        http.get(f"{path}?{'&'.join(f'findTags={word}' for word in words.split(','))}")
+    assert [getattr(request, "find_tags", None) for request in member.asked] == [*cases.values()]
