@@ -11,13 +11,14 @@ from starlette.testclient import TestClient
 
 from tests.facades.peers import PLAIN, running
 from tests.facades.twin import SCHEMA, VERSION, Fixed
+from treaty.api.confluent import schemas
 from treaty.api.confluent.routes import TABLE
 from treaty.core import refusals as r
-from treaty.core.limits import COUNTER
+from treaty.core.limits import ASSOCIATIONS_LISTED, COUNTER, SETTINGS_PAGE
 from treaty.core.messages import associations as t
 from treaty.core.messages.compatibility import Check
 from treaty.core.messages.contexts import Contexts, ListContexts
-from treaty.core.messages.listings import ListVersions, VersionNumbers
+from treaty.core.messages.listings import ListSchemas, ListVersions, VersionNumbers
 from treaty.core.messages.request import LATEST
 from treaty.core.messages.schemas import GetSchema, ReferencedBy, SchemaIds, Uses, UsesOf
 from treaty.core.messages.versions import FindVersion, GetVersion
@@ -212,6 +213,42 @@ def test_a_list_begins_at_its_beginning_for_any_offset_below_one(
 ) -> None:
     assert http.get(f"{path}?offset={word}").status_code == 200
     assert [getattr(request, "offset", None) for request in member.asked] == [offset]
+
+
+MOST = {"/subjects": COUNTER, "/schemas": schemas.LISTED, "/treaty/settings": SETTINGS_PAGE, "/associations/subjects/s": ASSOCIATIONS_LISTED,
+        "/associations/resources/r1": ASSOCIATIONS_LISTED, "/associations/resources/-/orders": ASSOCIATIONS_LISTED}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", MOST)
+def test_a_limit_out_of_its_range_is_that_of_the_server(http: TestClient, member: Fixed, path: str) -> None:
+    most = MOST[path]
+    cases = {
+        "": most,
+        "-1": most,
+        "0": most,
+        "1": 1,
+        f"{most - 1}": most - 1,
+        f"{most}": most,
+        f"{COUNTER}": most,
+        f"{-COUNTER}": most,
+    }
+    if most < COUNTER:
+        cases[f"{most + 1}"] = most
+    for word in cases:
+        assert http.get(f"{path}?limit={word}").status_code == 200
+    assert [getattr(request, "limit", None) for request in member.asked] == [*cases.values()]
+
+
+@pytest.mark.parametrize("path", [path for path in MOST if path.startswith(("/schemas", "/associations"))])
+@pytest.mark.parametrize("word", ["strong", "Weak", "WEAK", ""])
+def test_associations_are_chosen_by_words_in_any_letter_case_and_empty_ones_are_none(
+    http: TestClient, member: Fixed, path: str, word: str
+) -> None:
+    assert http.get(f"{path}?lifecycle={word}&associationType=&associationType=key&associationType=").status_code == 200
+    (request,) = member.asked
+    assert isinstance(request, t.ListAssociations | ListSchemas)
+    lifecycle = request.lifecycle if isinstance(request, t.ListAssociations) else "".join(request.lifecycles)
+    assert (lifecycle, request.kinds) == (word.upper(), ("key",))
 
 
 LISTS: Mapping[str, list[Any]] = {

@@ -254,6 +254,29 @@ def test_who_refers_to_a_version_is_listed_whether_or_not_it_is_deleted(*, is_de
     tell(story)
 
 
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize(("user", "own"), [(False, False), (True, False), (True, True)])
+def test_users_that_are_deleted_themselves_are_in_the_way_of_a_deletion_for_good_alone(
+    version: int, *, user: bool, own: bool
+) -> None:
+    """A soft deletion of what they refer to is no harm to them."""
+
+    async def story(registry: AsyncRegistry) -> None:
+        await registry.ask(Register(ORDERS, Draft('{"type":"fixed","name":"Money","size":9}')))
+        text = '{"type":"record","name":"R","fields":[{"name":"m","type":"Money"}]}'
+        await registry.ask(Register(subject_of("user"), Draft(text, references=(Reference("Money", "orders", 1),))))
+        for name, is_deleted in (("user", user), ("orders", own)):
+            if is_deleted:
+                await registry.ask(DeleteVersion(subject_of(name), 1))
+        shown = page_values(
+            await deletion.show_deletion(request_for(registry, name="orders", **({"version": 1} if version else {})))
+        )
+        refused = own or not user
+        assert (shown["users"].versions, shown["is_refused"]) == ((("user", 1),) if refused else (), refused)
+
+    tell(story)
+
+
 # -------------------------------------------------------------------------------------------------------- words of a state
 
 
