@@ -45,9 +45,9 @@ def takes(text: str) -> bool:
     ("section", "member", "most"), [(BASIC, "remember", 86_400), (BEARER + 'keys = "k"\n', "leeway", 600)]
 )
 def test_a_number_of_seconds_is_taken_within_its_bounds(section: str, member: str, most: int) -> None:
-    taken = [word for word in ("-1", "0", "0.5", "1", f"{most}", f"{most + 1}", "true", "false", "nan", '"5"', "[5]")
+    fits = [word for word in ("-1", "0", "0.5", "1", f"{most}", f"{most + 1}", "true", "false", "nan", '"5"', "[5]")
              if takes(f"{section}{member} = {word}\n")]  # fmt: skip
-    assert taken == ["0", "0.5", "1", f"{most}"]
+    assert fits == ["0", "0.5", "1", f"{most}"]
 
 
 @pytest.mark.parametrize("permission", PERMISSIONS)
@@ -73,21 +73,21 @@ def test_a_context_begins_with_a_dot_unless_it_is_all_of_them() -> None:
 
 @pytest.mark.parametrize("path", ["", "/", "/keys?a=b"])
 @pytest.mark.parametrize(
-    ("place", "taken"),
+    ("place", "fits"),
     [("http://localhost", True), ("http://127.0.0.1", True), ("http://[::1]", True), ("http://localhost:80", True), ("http://[::1]:80", True),
      ("http://127.0.0.2", False), ("http://id.example", False), ("http://localhost.example", False), ("https://id.example", True)],
 )  # fmt: skip
-def test_keys_come_without_tls_from_this_machine_alone(place: str, path: str, *, taken: bool) -> None:
-    assert takes(f'{BEARER}keys = "{place}{path}"\n') is taken
+def test_keys_come_without_tls_from_this_machine_alone(place: str, path: str, *, fits: bool) -> None:
+    assert takes(f'{BEARER}keys = "{place}{path}"\n') is fits
 
 
 @pytest.mark.parametrize(
     ("ca", "file"), [("", None), ('ca = "ca.pem"\n', Path("/etc/ca.pem")), ('ca = "/a/ca.pem"\n', Path("/a/ca.pem"))]
 )
 def test_the_authority_of_keys_is_a_file_beside_that_of_rights(ca: str, file: Path | None) -> None:
-    told = read_settings(f'{BEARER}keys = "https://id"\n{ca}'.encode(), Path("/etc/rights.toml"))
-    assert told.bearer is not None
-    assert told.bearer.ca == file
+    content = read_settings(f'{BEARER}keys = "https://id"\n{ca}'.encode(), Path("/etc/rights.toml"))
+    assert content.bearer is not None
+    assert content.bearer.ca == file
 
 
 @pytest.mark.parametrize("more", [-1, 0, 1])
@@ -134,13 +134,13 @@ HASH = "$2b$04$" + "a" * 53
 
 
 @pytest.mark.parametrize(
-    ("lines", "taken"),
+    ("lines", "fits"),
     [("", True), (f"a:{HASH}", True), (f"a:{HASH}\nb:{HASH}", True), (f"a:{HASH}\na:{HASH}", False), (f"a:{HASH}\nb:{HASH}\na:{HASH}", False),
      (f"a:{HASH}\nA:{HASH}", True), (f"{'a' * PRINCIPAL_LENGTH}:{HASH}", True), (f"{'a' * (PRINCIPAL_LENGTH + 1)}:{HASH}", False),
      (f"#a:{HASH}\na:{HASH}", True), (f":{HASH}", False), (HASH, False), (f"a:{HASH.replace('04', '03')}", False)],
 )  # fmt: skip
-def test_a_file_of_passwords_has_one_line_for_each_user(lines: str, *, taken: bool) -> None:
-    if taken:
+def test_a_file_of_passwords_has_one_line_for_each_user(lines: str, *, fits: bool) -> None:
+    if fits:
         assert len(read_passwords(lines.encode(), Path("p")).hashes) == lines.count(":") - lines.count("#")
     else:
         with pytest.raises(AuthFileError):
@@ -169,33 +169,33 @@ def admits(tmp_path: Path, provider: Provider) -> Callable[..., bool]:
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_names_and_groups_of_a_token_are_taken_up_to_their_limits(admits: Callable[..., bool], more: int) -> None:
-    taken = more == 0
-    assert admits(sub="a" * (PRINCIPAL_LENGTH + more)) is taken
-    assert admits(roles=["a" * (PRINCIPAL_LENGTH + more)]) is taken
-    assert admits(roles=[f"g{at}" for at in range(PRINCIPAL_GROUPS + more)]) is taken
-    assert admits(roles=" ".join(f"g{at}" for at in range(PRINCIPAL_GROUPS + more))) is taken
+    fits = more == 0
+    assert admits(sub="a" * (PRINCIPAL_LENGTH + more)) is fits
+    assert admits(roles=["a" * (PRINCIPAL_LENGTH + more)]) is fits
+    assert admits(roles=[f"g{at}" for at in range(PRINCIPAL_GROUPS + more)]) is fits
+    assert admits(roles=" ".join(f"g{at}" for at in range(PRINCIPAL_GROUPS + more))) is fits
 
 
 @pytest.mark.parametrize(
-    ("headers", "taken"),
+    ("headers", "fits"),
     [({}, True), ({"typ": "at+jwt"}, True), ({"x": "y"}, True), ({"crit": ["x"], "x": "y"}, False), ({"crit": []}, False), ({"kid": "other"}, False)],
 )  # fmt: skip
 def test_a_token_may_have_further_headers_but_none_that_is_critical(
-    admits: Callable[..., bool], headers: dict[str, Any], *, taken: bool
+    admits: Callable[..., bool], headers: dict[str, Any], *, fits: bool
 ) -> None:
-    assert admits(headers) is taken
+    assert admits(headers) is fits
 
 
 @pytest.mark.parametrize("kind", ["cn", "dns", "uri", "email"])
 @pytest.mark.parametrize(
-    ("names", "taken"),
+    ("names", "fits"),
     [((), False), (("a",), True), (("a", "b"), False), (("a", "a"), False), (("",), False), (("a\n",), False),
      (("a" * PRINCIPAL_LENGTH,), True), (("a" * (PRINCIPAL_LENGTH + 1),), False)],
 )  # fmt: skip
-def test_a_certificate_has_one_name_of_the_kind_that_counts(kind: Any, names: tuple[str, ...], *, taken: bool) -> None:
+def test_a_certificate_has_one_name_of_the_kind_that_counts(kind: Any, names: tuple[str, ...], *, fits: bool) -> None:
     words = {"dns": "DNS", "uri": "URI", "email": "email"}
     other = ("commonName", "other") if kind != "cn" else ("organizationName", "other")
-    shown_certificate: dict[str, object] = {
+    peer_certificate: dict[str, object] = {
         "subject": ((other,), *(((("commonName", name),)) for name in names if kind == "cn")),
         "subjectAltName": (("IP Address", "other"), *((words[kind], name) for name in names if kind != "cn")),
         "notAfter": time.strftime("%b %d %H:%M:%S %Y GMT", time.gmtime(time.time() + 100)),
@@ -203,10 +203,10 @@ def test_a_certificate_has_one_name_of_the_kind_that_counts(kind: Any, names: tu
     clock = Clock()
 
     async def run() -> object:
-        return await certificate(CertificateSettings(kind), clock).check(RequestCredentials(b"", shown_certificate))
+        return await certificate(CertificateSettings(kind), clock).check(RequestCredentials(b"", peer_certificate))
 
     verdict = asyncio.run(run())
-    assert isinstance(verdict, AuthenticatedPrincipal) is taken
+    assert isinstance(verdict, AuthenticatedPrincipal) is fits
     if isinstance(verdict, AuthenticatedPrincipal):
         assert verdict.principal == f"cert:{names[0]}"
         assert 90 < verdict.until - clock() <= 100

@@ -28,7 +28,7 @@ Case = tuple[str, dict[str, Any], dict[str, Any], bool]
 """A check, the properties and further members of a schema, and whether it finds anything."""
 LIMITS = [("numericMinimumMaximum", "number", "minimum", "maximum"), ("stringMinMaxLength", "string", "minLength", "maxLength"),
           ("arrayMinMaxItems", "array", "minItems", "maxItems")]  # fmt: skip
-MISPLACED = {
+MISPLACED: dict[str, tuple[str, dict[str, Any]]] = {
     "numericProperties": ("number", {"multipleOf": 2, "minimum": 0, "maximum": 9}),
     "stringProperties": ("string", {"minLength": 1, "maxLength": 9, "pattern": "a", "format": "uri"}),
     "arrayProperties": ("array", {"items": {}, "additionalItems": False, "minItems": 1, "maxItems": 2, "uniqueItems": True}),
@@ -62,12 +62,12 @@ CASES: list[Case] = [
     *(("stringLength", text(**{word: value}), {}, False) for word, value in (("maxLength", 9), ("enum", ["b"]), ("format", "uri"))),
     ("stringLength", text(minLength=1), {}, True),
     ("stringLength", {"a": {"type": ["null", "string"]}}, {}, True),
-    *(("bqDisallowedCharacters", {name: {}}, {}, found) for name, found in (("a-b.c$_9", False), ("", False), ("a b", True), ("a/b", True), ("é", True))),
+    *(("bqDisallowedCharacters", {name: {}}, {}, finds) for name, finds in (("a-b.c$_9", False), ("", False), ("a b", True), ("a/b", True), ("é", True))),
     *(
-        ("bqIllegalStart", {name: {}}, {}, found)
-        for name, found in (("_table_a", True), ("_TABLE_a", True), ("_Partition", True), ("__root__a", True), ("a_TABLE_", False), ("_tablea", False))
+        ("bqIllegalStart", {name: {}}, {}, finds)
+        for name, finds in (("_table_a", True), ("_TABLE_a", True), ("_Partition", True), ("__root__a", True), ("a_TABLE_", False), ("_tablea", False))
     ),
-    *(("remoteReference", {"a": {"$ref": to}}, {}, found) for to, found in (("#", False), ("b.json#", True), ("", True))),
+    *(("remoteReference", {"a": {"$ref": to}}, {}, finds) for to, finds in (("#", False), ("b.json#", True), ("", True))),
     ("optionalNull", text(), {"required": ["a"]}, False),
     ("optionalNull", text(), {"required": ["b"], "additionalProperties": True}, True),
     ("optionalNull", {"a": {"type": ["string", "null"]}}, {"required": ["b"], "additionalProperties": True}, False),
@@ -79,17 +79,17 @@ CASES: list[Case] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("check", "properties", "members", "found"), CASES)
+@pytest.mark.parametrize(("check", "properties", "members", "finds"), CASES)
 def test_a_check_finds_what_is_past_its_limit_and_nothing_before(
-    check: str, properties: dict[str, Any], members: dict[str, Any], *, found: bool
+    check: str, properties: dict[str, Any], members: dict[str, Any], *, finds: bool
 ) -> None:
     findings = lint_document({**SCHEMA, "properties": properties, **members}, 40)
     assert "syntax" not in {finding.check for finding in findings}
-    assert (check in {finding.check for finding in findings}) is found
+    assert (check in {finding.check for finding in findings}) is finds
 
 
 def test_each_check_but_that_of_the_meta_schema_has_a_near_miss() -> None:
-    misses = {check for check, _, _, found in CASES if not found}
+    misses = {check for check, _, _, finds in CASES if not finds}
     assert misses == {check.name for check in CHECKS} - {"schemaUri"}
 
 
