@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -18,7 +19,7 @@ from treaty.core.names import subject_of
 from treaty.core.registry import AsyncRegistry
 from treaty.core.schema import Draft, Reference
 from treaty.core.sources import SourceColumn
-from treaty.web.pages import deletion, home, sources
+from treaty.web.pages import deletion, home, latest, sources
 from treaty.web.pages.page import PageRequest, PageViewer, ServerFacts, WebPage
 
 Story = Callable[[AsyncRegistry], Awaitable[None]]
@@ -172,5 +173,21 @@ def test_a_source_offers_to_pause_it_to_who_may(permission: Any, names: tuple[st
         await registry.ask(m.CreateSource(definition))
         shown = await page_values(sources.show_source, registry, None, viewer, name="flights")
         assert shown["may_pause"] is (permission == "pause" and names != ("g*",))
+
+    tell(story)
+
+
+@pytest.mark.parametrize(("changed", "changed_by"), [(0, ""), (20, "user:b"), (20, "")])
+def test_a_source_changed_last_by_who_changed_it_and_else_by_its_author(changed: int, changed_by: str) -> None:
+    async def story(registry: AsyncRegistry) -> None:
+        definition = m.SourceDefinition("flights", "STREAM", "", (SourceColumn("x", "INT"),), connector="delta")
+        await registry.ask(m.CreateSource(definition))
+        (source,) = (await registry.ask(m.ListSources())).answer.sources
+        source = replace(source, author="user:a", time=10, changed=changed, changed_by=changed_by)
+        change = latest._source_change(source)
+        assert (change.time, change.detail) == (
+            changed or 10,
+            f"revision {source.revision}, by {changed_by or 'user:a'}",
+        )
 
     tell(story)
