@@ -1,0 +1,285 @@
+"""Keys and values of one topic have subjects of their own, in each format and by each way to write and read; and files that came with a schema."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.text_format import Parse
+
+from tests.behaviours.test_serializers_protobuf import MONEY, ORDER, kinds, order
+from tests.csv_format import offer
+from treaty.assemble import connect, connect_async
+from treaty.client.connection import Connection
+from treaty.client.serializers.async_serializers import AsyncDeserializer, AsyncSerializer
+from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
+from treaty.client.serializers.frames import Part
+from treaty.client.serializers.jsonschema import JsonDeserializer, JsonSerializer
+from treaty.client.serializers.payloads import PayloadDeserializer, PayloadSerializer
+from treaty.client.serializers.protobuf import ProtobufDeserializer, ProtobufSerializer
+from treaty.client.serializers.schema_heads import Framing
+from treaty.client.serializers.settings import (
+    Deserializer,
+    DeserializerSettings,
+    SchemaChoice,
+    Serializer,
+    SerializerSettings,
+    UseId,
+    UseLatest,
+    UseLatestWith,
+)
+from treaty.client.serializers.subject_names import STRATEGIES, AssociatedNameStrategy, SubjectNaming
+from treaty.core.messages.associations import Associate, AssociationSpec, Dissociate, Resource
+from treaty.core.messages.registration import Register
+from treaty.core.messages.settings import Config, Scope, SetConfig
+from treaty.core.names import subject_of
+from treaty.core.refusals import Incompatible
+from treaty.core.registry import Registry
+from treaty.core.schema import Draft, Metadata, Reference
+from treaty.wire.pravega.drafts import make_draft
+
+IN_HEADERS = SerializerSettings(framing="header")
+PARTS: list[Part] = ["key", "value"]
+CSV = Draft("columns\nid int", "CSV")
+FORMATS: dict[str, tuple[Callable[[Registry, SerializerSettings], Serializer], Any]] = {
+    "AVRO": (lambda registry, settings: AvroSerializer(registry, '"long"', settings), 5),
+    "JSON": (lambda registry, settings: JsonSerializer(registry, '{"type":"integer"}', settings), 5),
+    "PROTOBUF": (lambda registry, settings: ProtobufSerializer(registry, kinds()[2], settings), kinds()[2](cents=5)),  # type: ignore[call-arg]
+    "CSV": (lambda registry, settings: PayloadSerializer(registry, CSV, settings), {"id": 5}),
+}
+WRITES: dict[str, Callable[[AsyncSerializer, Any, Part], Awaitable[Any]]] = {
+    "prepare": lambda write, _, part: write.prepare("t", part),
+    "call": lambda write, value, part: write(value, "t", part),
+    "bind": lambda write, _, part: write.bind("t", part),
+}
+
+
+@pytest.fixture(autouse=True)
+def _offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+@pytest.fixture
+def registry() -> Iterator[Connection]:
+    with connect("memory:") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_part_is_written_with_its_own_subject(registry: Connection, format_: str, part: Part) -> None:
+    make, value = FORMATS[format_]
+    make(registry, SerializerSettings()).prepare("t", part)
+    assert registry.subjects() == (f"t-{part}",)
+    make(registry, SerializerSettings())(value, "u", part)
+    assert registry.subjects() == (f"t-{part}", f"u-{part}")
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("way", WRITES)
+@pytest.mark.parametrize("format_", FORMATS)
+def test_asyncio_programs_write_a_part_with_its_own_subject(format_: str, way: str, part: Part) -> None:
+    async def run() -> None:
+        make, value = FORMATS[format_]
+        async with connect_async("memory:") as registry:
+            write = AsyncSerializer(registry, lambda opened: make(opened, SerializerSettings()))
+            await WRITES[way](write, value, part)
+            assert await registry.subjects() == (f"t-{part}",)
+            if way == "bind":
+                serialize = await write.bind("t", part)
+                assert serialize(value) == (await write(value, "t", part)).data
+                assert await registry.subjects() == (f"t-{part}",)
+
+    asyncio.run(run())
+
+
+def text_of(*names: str) -> str:
+    members = [{"name": name, "type": "int", "default": 0} for name in names]
+    return json.dumps({"type": "record", "name": "R", "fields": members})
+
+
+READERS: dict[str, tuple[Callable[[Registry], Serializer], Callable[[Registry], Deserializer], Any, Any]] = {
+    "AVRO": (
+        lambda registry: AvroSerializer(registry, text_of("n")),
+        lambda registry: AvroDeserializer(registry, UseLatest()),
+        text_of("n", "m"),
+        {"n": 5},
+    ),
+    "JSON": (
+        lambda registry: JsonSerializer(registry, '{"type":"integer"}'),
+        lambda registry: JsonDeserializer(registry, UseLatest()),
+        Draft('{"type":"integer","minimum":9}', "JSON"),
+        5,
+    ),
+    "CSV": (
+        lambda registry: PayloadSerializer(registry, CSV),
+        lambda registry: PayloadDeserializer(registry, "CSV", UseLatest()),
+        Draft("columns\nid int\nn int", "CSV"),
+        {"id": 5},
+    ),
+}
+
+
+def outcome_of(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except ValueError as error:
+        return str(error).partition(":")[0]
+
+
+@pytest.mark.parametrize("newer", PARTS)
+@pytest.mark.parametrize("format_", READERS)
+def test_a_part_is_read_with_the_latest_version_of_its_own_subject(
+    registry: Connection, format_: str, newer: Part
+) -> None:
+    registry.ask(SetConfig(Scope("."), Config(level="NONE")))
+    write, read, latest, value = READERS[format_]
+    data = {part: write(registry)(value, "t", part).data for part in PARTS}
+    registry.register(f"t-{newer}", latest)
+    values = {part: outcome_of(partial(read(registry), data[part], "t", part)) for part in PARTS}
+    assert [part for part in PARTS if values[part] != value] == [newer]
+
+
+@pytest.mark.parametrize("newer", PARTS)
+@pytest.mark.parametrize("way", ["call", "open"])
+def test_asyncio_programs_read_a_part_with_its_own_subject_and_header(way: str, newer: Part) -> None:
+    """Headers may come from a generator, although a record is read again after each answer of the registry."""
+
+    async def run() -> None:
+        async with connect_async("memory:") as registry:
+            old = AsyncSerializer(registry, lambda door: AvroSerializer(door, text_of("n"), IN_HEADERS))
+            parts = {part: await old({"n": 5}, "t", part) for part in PARTS}
+            await registry.register(f"t-{newer}", text_of("n", "m"))
+            read = AsyncDeserializer(registry, lambda door: AvroDeserializer(door, UseLatest()))
+            for part, sent in parts.items():
+                headers = ((name, content) for name, content in (("trace", b"x"), *sent.headers))
+                opened = await read.open(sent.data or b"", "t", part, headers) if way == "open" else None
+                value = opened.value if opened else await read(sent.data, "t", part, headers)
+                assert value == ({"n": 5, "m": 0} if part == newer else {"n": 5})
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("framing", ["version", "md5", "single-object"])
+def test_the_head_of_a_part_means_a_version_of_its_own_subject(registry: Connection, framing: Framing) -> None:
+    registry.register("t-value", '"long"')
+    registry.register("t-value", '{"type":"long","x":1}')
+    write = AvroSerializer(registry, text_of("n"), SerializerSettings(framing=framing))
+    read = AvroDeserializer(registry, None, DeserializerSettings(framing=framing))
+    assert read(write({"n": 5}, "t", "key").data, "t", "key") == {"n": 5}
+
+
+# ----------------------------------------------------------------------------------------------------- associations
+
+
+def associate(registry: Connection, *pairs: tuple[Part, str]) -> None:
+    wishes = tuple(AssociationSpec(kind, subject_of(subject)) for kind, subject in pairs)
+    registry.ask(Associate(Resource("t", "lkc-1", "topic-1"), wishes))
+
+
+@pytest.mark.parametrize("parts", [("key", "value"), ("value", "key")])
+def test_each_part_of_a_topic_has_an_association_of_its_own(registry: Connection, parts: tuple[Part, Part]) -> None:
+    for subject in ("for.key", "for.value"):
+        registry.register(subject, '"long"')
+    associate(registry, ("key", "for.key"), ("value", "for.value"))
+    write = AvroSerializer(registry, '"long"', SerializerSettings(name_strategy=AssociatedNameStrategy("none")))
+    for part in parts:
+        write(5, "t", part)
+    assert registry.subjects() == ("for.key", "for.value")
+    only = AvroSerializer(registry, '"string"', SerializerSettings(name_strategy=AssociatedNameStrategy("none")))
+    for part in parts:
+        with pytest.raises(Incompatible, match=f"for.{part}"):
+            only("a", "t", part)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 60.0])
+def test_an_association_counts_for_as_many_seconds_as_the_strategy_says(registry: Connection, seconds: float) -> None:
+    for subject in ("one", "two"):
+        registry.register(subject, '"long"')
+    associate(registry, ("value", "one"))
+    names = AssociatedNameStrategy(seconds=seconds)
+    write = AvroSerializer(registry, '{"type":"long","x":1}', SerializerSettings(name_strategy=names))
+    write(5, "t")
+    registry.ask(Dissociate("topic-1"))
+    associate(registry, ("value", "two"))
+    write(5, "t")
+    assert (registry.versions("one"), registry.versions("two")) == ((1, 2), (1,) if seconds else (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "missing"),
+    [
+        *((name, word) for name in STRATEGIES for word in ("topic", "record")),
+        (AssociatedNameStrategy(), "topic"),
+        (AssociatedNameStrategy("record"), "topic"),
+        (AssociatedNameStrategy("record"), "record"),
+        (AssociatedNameStrategy("topic-record"), "record"),
+        (AssociatedNameStrategy("topic"), "record"),
+    ],
+)
+def test_a_strategy_says_which_word_it_lacks(
+    registry: Connection, strategy: str | AssociatedNameStrategy, missing: str
+) -> None:
+    needs = {"topic": {"topic"}, "record": {"record"}, "topic-record": {"topic", "record"}}
+    if isinstance(strategy, str):
+        find, needed = STRATEGIES[strategy], needs[strategy]
+    else:
+        find, needed = SubjectNaming(registry, strategy).subject, {"topic", *needs[strategy.fallback]}
+    words = {"topic": "t", "record": "R"} | {missing: ""}
+    if missing in needed:
+        with pytest.raises(ValueError, match=f"the subject name needs a {missing}"):
+            find(words["topic"], "value", words["record"])
+    else:
+        assert find(words["topic"], "value", words["record"]).name
+
+
+# --------------------------------------------------------------------------------------------- texts of two contexts
+
+
+def test_equal_texts_of_two_contexts_are_read_with_what_each_refers_to(registry: Connection) -> None:
+    """Guid, id and number are the same in both; the names in the texts mean other schemas."""
+    using = Draft(json.dumps({"type": "array", "items": "R"}), references=(Reference("R", "part", 1),))
+    for context, names in ((".", ("n",)), (".x", ("n", "m"))):
+        registry.register(f":{context}:part", text_of(*names))
+        registry.register(f":{context}:t-value", using)
+    data = AvroSerializer(registry, using)([{"n": 5, "m": 6}], ":.x:t").data
+    for topics in ((":.x:t", "t"), ("t", ":.x:t")):
+        read = AvroDeserializer(registry, UseLatest(), DeserializerSettings(context=".x"))
+        values = {topic: read(data, topic) for topic in topics}
+        assert values == {":.x:t": [{"n": 5, "m": 6}], "t": [{"n": 5}]}
+
+
+# ------------------------------------------------------------------------------------------ files that come with a text
+
+
+def order_set() -> bytes:
+    """Descriptors of a file and of one that it imports."""
+    files = FileDescriptorSet()
+    for text in (MONEY, ORDER):
+        files.file.append(Parse(text, FileDescriptorProto()))
+    return files.SerializeToString()
+
+
+@pytest.mark.parametrize("choice", ["latest", "with", "id"])
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_schema_is_written_and_read_with_the_files_that_came_with_it(
+    registry: Connection, choice: str, *, strict: bool
+) -> None:
+    draft = replace(make_draft("PROTOBUF", "shop.Order", order_set()), metadata=Metadata(properties=(("a", "1"),)))
+    version = registry.ask(Register(subject_of("t-value"), draft)).answer.version
+    choices: dict[str, SchemaChoice] = {
+        "latest": UseLatest(strict),
+        "with": UseLatestWith((("a", "1"),), strict),
+        "id": UseId(version.schema_id, strict),
+    }
+    value = order(id=7)
+    sent = ProtobufSerializer(registry, kinds()[0], SerializerSettings(choices[choice]))(value, "t")
+    assert (sent.schema_id, registry.subjects()) == (version.schema_id, ("t-value",))
+    read = ProtobufDeserializer(registry)(sent.data, "t")
+    assert str(read) == str(value)
