@@ -1,13 +1,24 @@
 """Framing: what is framed comes out again, and nothing else does."""
 
 import contextlib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from treaty.client.serializers.errors import BadRecordError, RecordErrorCode
-from treaty.client.serializers.frames import HEADER_OF, MAX_ID, Part, encode_guid, encode_id, unframe
+from treaty.client.serializers.frames import (
+    HEADER_OF,
+    MAX_ID,
+    Part,
+    encode_encoding,
+    encode_guid,
+    encode_id,
+    split_encoding,
+    unframe,
+)
+from treaty.client.serializers.message_indexes import FIRST, split_path
 
 GUIDS = st.uuids().map(str)
 
@@ -38,10 +49,54 @@ def test_the_bytes_are_those_of_the_protocol() -> None:
     assert encode_guid("8ba49ae8-0f29-5e9a-8d0f-6f0a1b2c3d4e") == bytes.fromhex("018ba49ae80f295e9a8d0f6f0a1b2c3d4e")
 
 
-@pytest.mark.parametrize("schema_id", [-1, MAX_ID + 1, 2**32])
-def test_an_id_that_does_not_fit_is_refused(schema_id: int) -> None:
+@pytest.mark.parametrize("number", [-1, MAX_ID + 1, 2**32])
+@pytest.mark.parametrize("encode", [encode_id, encode_encoding])
+def test_an_id_that_does_not_fit_is_refused(encode: Callable[[int], bytes], number: int) -> None:
     with pytest.raises(ValueError, match="does not fit the frame"):
-        encode_id(schema_id)
+        encode(number)
+
+
+@pytest.mark.parametrize("number", [0, 1, 255, MAX_ID - 1, MAX_ID])
+def test_ids_up_to_their_edges_come_back_from_each_place(number: int) -> None:
+    """In front of a payload, in a header, and as the id of an encoding, also where no payload follows."""
+    for payload in (b"", b"x", b"abc"):
+        assert split_encoding(encode_encoding(number) + payload) == (number, payload)
+        in_front = unframe(encode_id(number) + payload)
+        in_header = unframe(payload, [(HEADER_OF["value"], encode_id(number))])
+        assert (in_front.schema, in_front.payload, in_front.head) == (number, payload, None)
+        assert (in_header.schema, in_header.payload, in_header.head) == (number, payload, b"")
+
+
+@pytest.mark.parametrize("number", [MAX_ID + 1, 2**32 - 1])
+def test_ids_beyond_their_edge_are_unknown_in_each_place(number: int) -> None:
+    behind = number.to_bytes(4, "big")
+    reads: list[Callable[[], object]] = [
+        lambda: unframe(b"\0" + behind),
+        lambda: unframe(b"\0" + behind + b"abc"),
+        lambda: unframe(b"abc", [(HEADER_OF["value"], b"\0" + behind)]),
+        lambda: split_encoding(b"\1" + behind + b"abc"),
+    ]
+    for read in reads:
+        with pytest.raises(BadRecordError) as caught:
+            read()
+        assert (caught.value.code, caught.value.schema) == (RecordErrorCode.UNKNOWN_ID, number)
+
+
+@pytest.mark.parametrize("length", range(1, 13))
+def test_a_message_index_has_at_most_ten_bytes(length: int) -> None:
+    """A varint may be longer than it has to be: zeros fill it up."""
+    data = b"\x80" * (length - 1) + b"\0"
+    if length <= 10:
+        assert split_path(data + b"abc", 7) == (FIRST, b"abc")
+        assert split_path(b"\2" + data + b"abc", 7) == (FIRST, b"abc")
+    for cut in (data, b"\2" + data):
+        if length > 10:
+            with pytest.raises(BadRecordError) as caught:
+                split_path(cut, 7)
+            assert (caught.value.code, caught.value.schema) == (RecordErrorCode.MALFORMED, 7)
+        with pytest.raises(BadRecordError) as caught:
+            split_path(cut[:-1][:10], 7)
+        assert caught.value.code in {RecordErrorCode.TOO_SHORT, RecordErrorCode.MALFORMED}
 
 
 @pytest.mark.parametrize(

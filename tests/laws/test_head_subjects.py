@@ -66,3 +66,30 @@ def test_a_head_is_made_with_what_the_schema_refers_to_in_its_context(framing: F
         part = AvroSerializer(registry, using, SerializerSettings(framing=framing))(value, f"{context}t")
         settings = DeserializerSettings(framing=framing, context=".x" if context else ".")
         assert AvroDeserializer(registry, None, settings)(part.data, f"{context}t") == value
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "message"),
+    [
+        (b"", "TOO_SHORT", "does not begin with a version"),
+        (b"\x80" * 4, "TOO_SHORT", "does not begin with a version"),
+        (b"\x80" * 5, "UNKNOWN_ID", "does not begin with a version"),
+        (b"\x80" * 5 + b"\0", "UNKNOWN_ID", "does not begin with a version"),
+        (b"\x82\x80\x80\x80\0", "", ""),
+        (b"\x84\x80\x80\x80\0", "UNKNOWN_ID", "t-value has no version with the head 8480808000"),
+        (b"\xfe\xff\xff\xff\x0f", "UNKNOWN_ID", "t-value has no version with the head feffffff0f"),
+        (b"\3", "UNKNOWN_ID", "t-value has no version with the head 03"),
+        (b"\0", "UNKNOWN_ID", "t-value has no version with the head 00"),
+    ],
+)
+def test_a_version_has_up_to_five_bytes(data: bytes, code: str, message: str) -> None:
+    """The first version is 2; a number may be longer than it has to be."""
+    with connect("memory:") as registry:
+        registry.register("t-value", '"null"')
+        read = AvroDeserializer(registry, None, DeserializerSettings(framing="version"))
+        if not code:
+            assert read(data, "t") is None
+            return
+        with pytest.raises(BadRecordError, match=message) as caught:
+            read(data, "t")
+        assert caught.value.code == code

@@ -18,6 +18,7 @@ from treaty.assemble import connect, connect_async
 from treaty.client.connection import Connection
 from treaty.client.serializers.async_serializers import AsyncDeserializer, AsyncSerializer
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
+from treaty.client.serializers.errors import BadValueError
 from treaty.client.serializers.frames import Part
 from treaty.client.serializers.jsonschema import JsonDeserializer, JsonSerializer
 from treaty.client.serializers.payloads import PayloadDeserializer, PayloadSerializer
@@ -173,6 +174,22 @@ def test_the_head_of_a_part_means_a_version_of_its_own_subject(registry: Connect
     write = AvroSerializer(registry, text_of("n"), SerializerSettings(framing=framing))
     read = AvroDeserializer(registry, None, DeserializerSettings(framing=framing))
     assert read(write({"n": 5}, "t", "key").data, "t", "key") == {"n": 5}
+
+
+@pytest.mark.parametrize("value", ["x", b"x", 5.5, {"id": "x"}, [1], object()], ids=range(6))
+@pytest.mark.parametrize("format_", ["AVRO", "JSON", "PROTOBUF"])
+def test_what_does_not_fit_is_a_bad_value_of_each_format(registry: Connection, format_: str, value: Any) -> None:
+    write = FORMATS[format_][0](registry, SerializerSettings())
+    with pytest.raises(BadValueError):
+        write(value, "t")
+
+
+@pytest.mark.parametrize("head", [b"", b"\0", b"\2\0"])
+def test_a_header_without_message_indexes_means_the_first_message(registry: Connection, head: bytes) -> None:
+    sent = ProtobufSerializer(registry, kinds()[2], IN_HEADERS)(kinds()[2](cents=5), "t")  # type: ignore[call-arg]
+    ((name, content),) = sent.headers
+    headers = ((name, content.removesuffix(b"\0") + head),)
+    assert str(ProtobufDeserializer(registry)(sent.data, "t", headers=headers)) == "cents: 5\n"
 
 
 # ----------------------------------------------------------------------------------------------------- associations
