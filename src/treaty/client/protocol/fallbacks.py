@@ -31,6 +31,8 @@ A = TypeVar("A")
 
 PAGE = 1000
 """Versions per page of a list."""
+_TREATY_SETTINGS = ("exact_level", "partition", "follows", "validators")
+"""Members of a config that only Treaty's server supports."""
 
 
 class AskServer(Protocol):
@@ -111,12 +113,14 @@ def _needs_treaty(request: Register) -> bool:
 
 
 def _set_config(request: SetConfig, ask: AskServer, state: ClientState) -> Conversation[Reply[ConfigStored]]:
-    """Refuse a policy without a level name: only Treaty's server supports it, and others ignore it."""
-    exact = request.change.exact_level is not None or request.change.partition is not None
-    if exact and not state.is_treaty:
+    """Refuse a policy without a level name, a named one, and validators: only Treaty's server supports them, and others ignore them."""
+    needs_treaty = any(getattr(request.change, name) is not None for name in _TREATY_SETTINGS)
+    if needs_treaty and not state.is_treaty:
         yield from ask(GetMode(Scope(), resolve=True))
         if not state.is_treaty:
-            raise NotOffered("this registry supports only named levels and groups and would ignore the policy")
+            raise NotOffered(
+                "this registry supports only named levels and groups and would ignore the policy or validators"
+            )
     return (yield from ask(request))
 
 
@@ -222,6 +226,11 @@ def _list_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> C
     """Request a long list in pages, each no older than the one before; without the operation, list versions one by one."""
     if (yield from _may_list_live(request.visible, ask, state)):
         return (yield from _list_deleted_schemas(request, ask, state))
+    if (yield from _may_pass_over_offset(request, ask, state)):
+        whole = replace(request, offset=0, limit=min(request.offset + request.limit, COUNTER))
+        reply = yield from _list_schemas(whole, ask, state)
+        members = (reply.answer.versions, reply.answer.aliases, reply.answer.associations)
+        return replace(reply, answer=Versions(*(each[request.offset :] for each in members)))
     versions: dict[tuple[str, int], VersionFound] = {}
     beside: dict[tuple[str, int], tuple[Any, Any]] = {}
     after: PositionToken | None = None
@@ -246,6 +255,14 @@ def _list_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> C
         versions |= fresh
         if len(fresh) < size or len(versions) >= request.limit:
             return replace(reply, answer=_join_pages(versions, beside))
+
+
+def _may_pass_over_offset(request: ListSchemas, ask: AskServer, state: ClientState) -> Conversation[bool]:
+    """Return whether a server of another vendor is asked for versions from an offset on: some list them from the first one."""
+    is_from_offset = bool(request.offset) and request.after is None
+    if is_from_offset and state.is_treaty is None:
+        yield from ask(GetMode(Scope(), resolve=True))
+    return is_from_offset and not state.is_treaty
 
 
 def _list_deleted_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> Conversation[Reply[Versions]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from treaty.client.transfer.api_keys import add_keys
 from treaty.client.transfer.group_requests import begin_groups, finish_groups, import_of
 from treaty.client.transfer.plan import ImportPlan, make_plan
-from treaty.client.transfer.policies import begins_at, exactly, in_words, list_cleared_members, shift_ordinals
+from treaty.client.transfer.policies import as_elsewhere, begins_at, exactly, list_cleared_members, shift_ordinals
 from treaty.client.transfer.registry_image import ProblemList, RegistryImage, TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, read
 from treaty.core.messages.associations import Associate, AssociationSpec, ImportedAssociation, ResourceAssociation
@@ -138,7 +138,7 @@ class _Writing:
         scope, config = setting
         what = f"config of {_name_scope(scope)}"
         if not self.plan.native:
-            return self._send(what, SetConfig(scope, in_words(config), list_cleared_members(config)))
+            return self._send(what, SetConfig(scope, as_elsewhere(config), list_cleared_members(config)))
         numbers = self.plan.numbers.get(scope, {})
         exact = str(Subject(scope.context, scope.name or "")) in self.plan.groups.exact
         if begins_at(config) and not numbers and not exact:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from treaty.client.transfer.api_keys import NO_KEYS, plan_keys
 from treaty.client.transfer.group_plan import GroupPlan, note_lost_groups, plan_groups
-from treaty.client.transfer.policies import begins_at, first_numbers, in_words, shift_ordinals, without_name
+from treaty.client.transfer.policies import as_elsewhere, begins_at, first_numbers, shift_ordinals, without_name
 from treaty.client.transfer.registry_image import Place, RegistryImage, TransferProblem
 from treaty.client.transfer.sameness import SchemaEquality
 from treaty.core.limits import ID_GAP
@@ -22,7 +22,8 @@ NO_IDS = "its source has no schema ids, and only a registry of Treaty's kind giv
 NO_TIMES = "this registry takes no times of registration: versions are as old as this import"
 NO_CONTEXTS = "this registry makes no contexts without a subject: {} left out"
 NO_POLICIES = (
-    "this registry has words for seven levels and for groups only: the policy of {} becomes the nearest of them"
+    "this registry has words for seven levels and for groups only, and no validators: the policy of {} becomes the "
+    "nearest of them"
 )
 NO_HIGHEST = "this registry may give ids again that belonged to versions deleted for good"
 
@@ -165,7 +166,7 @@ def _config_in_target(
 ) -> Config | None:
     """A config as the target would say it; None where it can't yet, because a range begins at a version that it lacks."""
     if not target.native:
-        return in_words(config)
+        return as_elsewhere(config)
     if not begins_at(config) or str(Subject(scope.context, scope.name or "")) in exact:
         return config
     subject = str(Subject(scope.context, scope.name or ""))
@@ -257,7 +258,7 @@ def _find_lost(fresh: list[VersionFound], new_contexts: tuple[tuple[str, int], .
 
 def _notes(new_contexts: tuple[tuple[str, int], ...], configs: tuple[tuple[Scope, Config], ...]) -> tuple[str, ...]:
     """What a target of another kind does in another way."""
-    exact = [str(Subject(one.context, one.name or "")) for one, config in configs if in_words(config) != config]
+    exact = [str(Subject(one.context, one.name or "")) for one, config in configs if as_elsewhere(config) != config]
     policies = (NO_POLICIES.format(", ".join(exact)),) if exact else ()
     return (*policies, NO_HIGHEST) if any(highest for _, highest in new_contexts) else policies
 

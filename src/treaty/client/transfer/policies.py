@@ -26,6 +26,11 @@ def in_words(config: Config) -> Config:
     return replace(config, **dict.fromkeys(EXACT))
 
 
+def as_elsewhere(config: Config) -> Config:
+    """Return a config as registries of another kind take it: in words, and without validators."""
+    return replace(in_words(config), validators=None)
+
+
 def without_name(config: Config, kept_names: Container[str] = ()) -> Config:
     """Return a config with the policy that it follows as its own, unless the name is `kept_names`."""
     return config if config.follows in kept_names else replace(config, follows=None)
