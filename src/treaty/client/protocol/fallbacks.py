@@ -226,11 +226,8 @@ def _list_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> C
     """Request a long list in pages, each no older than the one before; without the operation, list versions one by one."""
     if (yield from _may_list_live(request.visible, ask, state)):
         return (yield from _list_deleted_schemas(request, ask, state))
-    if (yield from _may_pass_over_offset(request, ask, state)):
-        whole = replace(request, offset=0, limit=min(request.offset + request.limit, COUNTER))
-        reply = yield from _list_schemas(whole, ask, state)
-        members = (reply.answer.versions, reply.answer.aliases, reply.answer.associations)
-        return replace(reply, answer=Versions(*(each[request.offset :] for each in members)))
+    if _may_pass_over_offset(request, state):
+        return (yield from _list_from_first(request, ask, state))
     versions: dict[tuple[str, int], VersionFound] = {}
     beside: dict[tuple[str, int], tuple[Any, Any]] = {}
     after: PositionToken | None = None
@@ -245,6 +242,8 @@ def _list_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> C
         after = reply.token if reply.token.sequence else None
         page = reply.answer.versions
         if not state.is_treaty:
+            if _may_pass_over_offset(request, state):  # as is known by now
+                return (yield from _list_from_first(request, ask, state))
             if not all(one.subject and one.number for one in page):  # a list of something else
                 return (yield from _list_one_by_one(request, ask, state))
             page = tuple(one for one in page if _has_prefix(one.subject, request.prefix))
@@ -257,12 +256,18 @@ def _list_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> C
             return replace(reply, answer=_join_pages(versions, beside))
 
 
-def _may_pass_over_offset(request: ListSchemas, ask: AskServer, state: ClientState) -> Conversation[bool]:
-    """Return whether a server of another vendor is asked for versions from an offset on: some list them from the first one."""
-    is_from_offset = bool(request.offset) and request.after is None
-    if is_from_offset and state.is_treaty is None:
-        yield from ask(GetMode(Scope(), resolve=True))
-    return is_from_offset and not state.is_treaty
+def _may_pass_over_offset(request: ListSchemas, state: ClientState) -> bool:
+    """Return whether a server of another vendor may list versions from the first one on, whatever the offset is."""
+    return bool(request.offset) and request.after is None and state.is_treaty is False
+
+
+def _list_from_first(request: ListSchemas, ask: AskServer, state: ClientState) -> Conversation[Reply[Versions]]:
+    """List versions from the first one on, and leave out those before the offset."""
+    whole = replace(request, offset=0, limit=min(request.offset + request.limit, COUNTER))
+    reply = yield from _list_schemas(whole, ask, state)
+    listed, start = reply.answer, request.offset
+    rest = Versions(listed.versions[start:], listed.aliases[start:], listed.associations[start:])
+    return replace(reply, answer=rest)
 
 
 def _list_deleted_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> Conversation[Reply[Versions]]:
