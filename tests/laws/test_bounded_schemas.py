@@ -70,7 +70,7 @@ KINDS: dict[str, Any] = {
 
 def inside(node: AvroType) -> Iterator[str]:
     match node:
-        case AvroReference():
+        case AvroRecord() | AvroReference():
             yield node.full
         case AvroArray():
             yield from inside(node.items)
@@ -103,20 +103,29 @@ def without_deeper(schema: AvroSchema) -> dict[str, Any]:
     return {full: fields_of(node) if isinstance(node, AvroRecord) else node for full, node in records.items()}
 
 
-def longest(schema: AvroSchema, ring: frozenset[str]) -> int:
-    """How many records of rings are on the longest path from the root."""
+def original(full: str) -> str:
+    return full.removeprefix(LEVEL).partition(".")[2] if full.startswith(LEVEL) else full
 
-    def walk(full: str, path: tuple[str, ...]) -> int:
-        assert full not in path, "it is opened"
+
+def paths_of(schema: AvroSchema, ring: frozenset[str], depth: int) -> set[tuple[str, ...]]:
+    """All paths of records from the root that have no more records of rings than the depth; of an opened schema by their own names."""
+    paths: set[tuple[str, ...]] = set()
+
+    def walk(full: str, path: tuple[str, ...]) -> None:
+        path = (*path, original(full))
+        if sum(name in ring for name in path) > depth:
+            return
+        paths.add(path)
         node = schema.names[full]
-        own = full.removeprefix(LEVEL).partition(".")[2] if full.startswith(LEVEL) else full
-        below = [name for one in node.fields for name in inside(one.type)] if isinstance(node, AvroRecord) else []
-        return (own in ring) + max(
-            (walk(name, (*path, full)) for name in below if not name.startswith(DEEPER)), default=0
-        )
+        for name in (
+            [one for field in node.fields for one in inside(field.type)] if isinstance(node, AvroRecord) else []
+        ):
+            if not name.startswith(DEEPER):
+                walk(name, path)
 
-    assert isinstance(schema.root, AvroReference)
-    return walk(schema.root.full, ())
+    assert isinstance(schema.root, AvroRecord | AvroReference)
+    walk(schema.root.full, ())
+    return paths
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -127,7 +136,8 @@ def test_what_lies_deeper_stands_beside_the_same_schema(kind: str, depth: int) -
     assert without_deeper(beside) == without_deeper(plain) == plain.names
     assert not find_circular(plain)
     assert not find_circular(beside)
-    assert longest(plain, frozenset({"R"})) == longest(beside, frozenset({"R"})) == depth
+    ring = frozenset({"R"})
+    assert paths_of(plain, ring, 9) == paths_of(beside, ring, 9) == paths_of(schema, ring, depth)
     hollow = [node for full, node in beside.names.items() if full.startswith(DEEPER)]
     for node in hollow:
         assert isinstance(node, AvroRecord)
@@ -214,7 +224,9 @@ def test_every_record_between_rings_is_opened_at_each_level(rings: str, containe
     assert find_circular(schema) == ring
     for depth in (1, 2, 3, 4) if ring else ():
         for keeps_deeper in (False, True):
-            assert longest(find_bounded(schema, depth, keeps_deeper=keeps_deeper), frozenset(ring)) == depth
+            opened = find_bounded(schema, depth, keeps_deeper=keeps_deeper)
+            assert not find_circular(opened)
+            assert paths_of(opened, frozenset(ring), 9) == paths_of(schema, frozenset(ring), depth)
 
 
 @pytest.mark.parametrize(
@@ -259,6 +271,8 @@ CHANCES: dict[str, tuple[Any, Any, bool]] = {
     "a field with a default": (P, record("P", ("n", "int"), ("m", "int", 0)), True),
     "a field without a default": (P, record("P", ("n", "int"), ("m", "int")), False),
     "a field with a null default": (P, record("P", ("n", "int"), ("m", ["null", "int"], None)), True),
+    "a branch whose record has no value": (P, ["null", record("P", ("n", "int"), ("m", "int"))], False),
+    "a branch whose record has one": (P, ["null", record("P", ("n", "int"), ("m", "int", 0))], True),
     "a field that no one reads": (record("P", ("n", "int"), ("x", "string")), P, True),
     "one field that fits": (record("P", ("n", "int"), ("m", "string")), record("P", ("n", "int"), ("m", "int")), False),
     "a branch of each field": (record("P", ("n", ["int", "null"])), P, True),
