@@ -8,7 +8,14 @@ import pytest
 
 from tests.oracle.avro_treaty import model
 from treaty.client.records.avro import encode_long
-from treaty.client.serializers.avro_codec import AvroCodec, make_text_skipper, read_payload, read_slowly, write_payload
+from treaty.client.serializers.avro_codec import (
+    AvroCodec,
+    drop_branch_names,
+    make_text_skipper,
+    read_payload,
+    read_slowly,
+    write_payload,
+)
 from treaty.client.serializers.avro_codec import _make_codec as make_codec
 from treaty.client.serializers.avro_skipper import MAX_DEPTH, MalformedPayloadError, make_skipper
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
@@ -145,6 +152,52 @@ def test_values_without_bytes_are_counted_over_all_blocks(blocks: int, *, sized:
     assert skip(payload(most), 0, 0) == len(payload(most))
     with pytest.raises(MalformedPayloadError, match="AVRO_FREE_VALUES"):
         skip(payload(most + 1), 0, 0)
+
+
+# --------------------------------------------------------------------------------------------------- readers and branches
+
+BRANCHES = [
+    {"type": "record", "name": "A", "fields": [{"name": "x", "type": "int"}]},
+    {"type": "record", "name": "B", "fields": [{"name": "y", "type": "int"}]},
+]
+
+
+@pytest.mark.parametrize("order", [(True, False), (False, True), (True, False, True)])
+@pytest.mark.parametrize("own", [True, False])
+def test_values_carry_their_branch_only_where_that_is_asked_for(order: tuple[bool, ...], *, own: bool) -> None:
+    """By programs and by the slow way alike, whatever was read before."""
+    writer, reader = codec_of(BRANCHES), None if own else codec_of([*BRANCHES, "null"])
+    for tagged in order:
+        value = ("B", {"y": 1}) if tagged else {"y": 1}
+        assert read_payload(writer, reader, b"\2\2", 7, tagged=tagged) == value
+        assert read_slowly(writer, reader, (b"\2\2", 7), tagged=tagged) == value
+
+
+def test_each_reader_has_its_own_defaults_and_aliases() -> None:
+    """Also beside others whose payloads are read alike."""
+    writer = codec_of({"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]})
+    fields = [({"aliases": ["n"]}, 5), ({"default": 1}, 1), ({"default": 2}, 2), ({"aliases": ["n"], "default": 3}, 5)]
+    for _ in range(2):
+        for more, value in fields:
+            reader = codec_of({"type": "record", "name": "R", "fields": [{"name": "m", "type": "int", **more}]})
+            assert read_payload(writer, reader, b"\x0a", 7) == {"m": value}
+            assert read_slowly(writer, reader, (b"\x0a", 7), tagged=False) == {"m": value}
+
+
+@pytest.mark.parametrize(
+    ("value", "bare"),
+    [
+        (("A", 1), 1),
+        (("A", ("B", 1)), 1),
+        ([("A", 1), 2], [1, 2]),
+        ({"a": ("A", {"b": [("B", 1)]})}, {"a": {"b": [1]}}),
+        (("A", 1, 2), ("A", 1, 2)),
+        ((1, "A"), (1, "A")),
+        ("A", "A"),
+    ],
+)
+def test_names_of_branches_are_dropped_wherever_they_stand(value: Any, bare: Any) -> None:
+    assert drop_branch_names(value) == bare
 
 
 # ---------------------------------------------------------------------------------------------------------- only bytes

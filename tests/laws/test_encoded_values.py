@@ -14,7 +14,7 @@ from treaty.client.records.avro import UnfitValueError, encode, encode_long
 from treaty.client.records.decoder import DecodeMode, RecordDecoder, show_base64, show_data, to_json_value
 from treaty.client.records.encoder import EncodedPayload, make_encoder, read_record_name
 from treaty.client.records.logical import DIGITS
-from treaty.client.serializers.errors import BadValueError
+from treaty.client.serializers.errors import BadRecordError, BadValueError
 from treaty.client.serializers.frames import HEADER_OF, Part, encode_guid, encode_id
 from treaty.client.serializers.schema_selection import SchemaText
 from treaty.core.limits import SCHEMA_DEPTH
@@ -320,6 +320,22 @@ def test_a_record_of_each_part_is_framed_and_decoded(part: Part, framing: str, m
             assert decoder.decode_part(data, "key", headers, "auto").value == "\x08\x05"
         with_guid = encode_guid(version.guid) + head + b"\x08\x05"
         assert decoder.decode_part(with_guid, part, (), "auto").value == {(message or "A").lower(): 5}
+
+
+@pytest.mark.parametrize("context", [".", ".x"])
+def test_an_id_is_that_of_the_context_of_the_decoder(context: str) -> None:
+    """In the other context it is another schema, or none."""
+    with connect("memory:") as registry:
+        other = ".x" if context == "." else "."
+        for name, text in (("a", '"long"'), ("b", '"string"')):
+            registry.register(f":{context}:{name}", text)
+        registry.register(f":{other}:a", '"string"')
+        decoder = RecordDecoder(registry, context)
+        assert decoder.decode_part(encode_id(1) + b"\2", "value").value == 1
+        assert decoder.decode_part(encode_id(2) + b"\2a", "value").value == "a"
+        assert RecordDecoder(registry, other).decode_part(encode_id(1) + b"\2a", "value").value == "a"
+        with pytest.raises(BadRecordError, match="UNKNOWN_ID"):
+            RecordDecoder(registry, other).decode_part(encode_id(2) + b"\2a", "value")
 
 
 @pytest.mark.parametrize("message", ["A", "B"])

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -182,6 +182,27 @@ def test_what_does_not_fit_is_a_bad_value_of_each_format(registry: Connection, f
     write = FORMATS[format_][0](registry, SerializerSettings())
     with pytest.raises(BadValueError):
         write(value, "t")
+
+
+@pytest.mark.parametrize("strategy", ["topic", "record", "topic-record"])
+def test_a_reader_finds_the_latest_version_by_the_name_of_the_record(registry: Connection, strategy: str) -> None:
+    names = STRATEGIES[strategy]
+    sent = AvroSerializer(registry, text_of("n"), SerializerSettings(name_strategy=names))({"n": 5}, "t")
+    registry.register(str(names("t", "value", "R")), text_of("n", "m"))
+    read = AvroDeserializer(registry, UseLatest(), DeserializerSettings(name_strategy=names))
+    assert read(sent.data, "t") == {"n": 5, "m": 0}
+
+
+@dataclass
+class Box:
+    n: int
+
+
+def test_functions_of_a_program_come_before_those_of_a_class(registry: Connection) -> None:
+    write = JsonSerializer(registry, Box, to_json=lambda number: {"n": number})
+    data = write(5, "t").data
+    assert JsonDeserializer(registry, Box, from_json=lambda value: value["n"] + 1)(data) == 6
+    assert JsonDeserializer(registry, Box)(data) == Box(5)
 
 
 @pytest.mark.parametrize("head", [b"", b"\0", b"\2\0"])
