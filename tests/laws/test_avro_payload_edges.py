@@ -176,7 +176,12 @@ def test_values_carry_their_branch_only_where_that_is_asked_for(order: tuple[boo
 def test_each_reader_has_its_own_defaults_and_aliases() -> None:
     """Also beside others whose payloads are read alike."""
     writer = codec_of({"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]})
-    fields = [({"aliases": ["n"]}, 5), ({"default": 1}, 1), ({"default": 2}, 2), ({"aliases": ["n"], "default": 3}, 5)]
+    fields: list[tuple[dict[str, Any], int]] = [
+        ({"aliases": ["n"]}, 5),
+        ({"default": 1}, 1),
+        ({"default": 2}, 2),
+        ({"aliases": ["n"], "default": 3}, 5),
+    ]
     for _ in range(2):
         for more, value in fields:
             reader = codec_of({"type": "record", "name": "R", "fields": [{"name": "m", "type": "int", **more}]})

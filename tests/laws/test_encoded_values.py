@@ -135,7 +135,7 @@ def test_values_are_nested_as_deep_as_the_limit() -> None:
     schema = record("R", next=["null", "R"])
 
     def nested(levels: int) -> Any:
-        value = None
+        value: Any = None
         for _ in range(levels):
             value = {"next": value}
         return value

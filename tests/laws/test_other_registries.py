@@ -40,12 +40,12 @@ def server(routes: Mapping[str, Any]) -> Node:
 
     def answer(step: SendRequest) -> tuple[float, Any]:
         parts = urlsplit(step.url)
-        found = routes.get(f"{step.method} {unquote(parts.path)}", MISSING)
-        if callable(found):
-            found = found(
+        reply = routes.get(f"{step.method} {unquote(parts.path)}", MISSING)
+        if callable(reply):
+            reply = reply(
                 {name: values[0] for name, values in parse_qs(parts.query).items()}, json.loads(step.body or b"{}")
             )
-        status, body = found if isinstance(found, tuple) else (200, found)
+        status, body = reply if isinstance(reply, tuple) else (200, reply)
         return 0.001, said(status, body if isinstance(body, bytes) else json.dumps(body).encode())
 
     return answer
@@ -55,7 +55,7 @@ def net_of(routes: Mapping[str, Any]) -> Net:
     return Net([server({"GET /mode": {"mode": "READWRITE"}, **routes})])
 
 
-def sent(net: Net, method: str) -> list[str]:
+def list_paths(net: Net, method: str) -> list[str]:
     return [unquote(urlsplit(step.url).path) for _, _, step in net.asked if step.method == method]
 
 
@@ -98,7 +98,7 @@ def test_what_only_treaty_understands_is_never_sent_to_others(what: str) -> None
     for _ in range(2):
         with pytest.raises(NotOffered):
             net.ask(TREATY_ONLY[what])
-    assert sent(net, "POST") == sent(net, "PUT") == []
+    assert list_paths(net, "POST") == list_paths(net, "PUT") == []
 
 
 @pytest.mark.parametrize("what", EVERYBODY)
@@ -124,16 +124,16 @@ STORED = {"subject": "s", "version": 3, "id": 9, "schema": '"stored"'}
 @pytest.mark.parametrize("look_up", ["found", "not found", "not offered"])
 def test_an_answer_with_an_id_alone_is_completed(number: int, look_up: str) -> None:
     """The look-up counts where it is the version of the answer; else the draft does, with all of its members."""
-    looked: list[dict[str, str]] = []
+    look_ups: list[dict[str, str]] = []
 
     def answer(query: dict[str, str], _: Any) -> Any:
-        looked.append(query)
+        look_ups.append(query)
         return {"found": STORED, "not found": NO_SCHEMA, "not offered": MISSING}[look_up]
 
     written = {"id": 7, **({"version": number} if number else {})}
     net = net_of({"POST /subjects/s/versions": written, "POST /subjects/s": answer})
     version = net.ask(Register(SUBJECT, FULL_DRAFT, normalize=True)).version
-    assert (version.schema_id, [query["normalize"] for query in looked]) == (7, ["true"])
+    assert (version.schema_id, [query["normalize"] for query in look_ups]) == (7, ["true"])
     is_found = look_up == "found" and number != 4
     assert version.text == ('"stored"' if is_found else '"int"')
     assert version.number == (3 if is_found else number)
@@ -180,13 +180,13 @@ def test_a_setting_is_looked_for_further_out_until_there_is_none(
     if levels < len(paths):
         routes[f"GET {paths[levels]}"] = {"compatibilityLevel": "FULL"}  # type: ignore[assignment]
     net = net_of(routes)
-    asked = [path for path in paths[: levels + 1] if path]
+    paths_in_turn = [path for path in paths[: levels + 1] if path]
     if levels < len(paths):
         assert net.ask(GetConfig(scope, resolve=True)).config.level == "FULL"
     else:
         with pytest.raises((SettingNotFound, SubjectNotFound)):
             net.ask(GetConfig(scope, resolve=True))
-    assert sent(net, "GET") == asked
+    assert list_paths(net, "GET") == paths_in_turn
     bare = net_of(dict.fromkeys((f"GET {path}" for path in paths), answer))
     with pytest.raises((SettingNotFound, SubjectNotFound)):
         bare.ask(GetConfig(scope, resolve=False))
@@ -209,8 +209,8 @@ def test_a_check_asks_for_each_version_that_the_level_compares(level: str, bad: 
     net = net_of(routes)
     compared = numbers if level.endswith("_TRANSITIVE") else numbers[-1:]
     assert net.ask(Check(SUBJECT, Draft('"int"'))).compatible == (bad not in compared)
-    asked = [int(path.rpartition("/")[2]) for path in sent(net, "POST") if path[-1].isdigit()]
-    assert asked == [number for number in reversed(compared) if bad not in compared or number >= bad]
+    paths_in_turn = [int(path.rpartition("/")[2]) for path in list_paths(net, "POST") if path[-1].isdigit()]
+    assert paths_in_turn == [number for number in reversed(compared) if bad not in compared or number >= bad]
 
 
 @pytest.mark.parametrize("version", [None, LATEST, 3])
@@ -289,8 +289,8 @@ def test_a_list_of_schemas_is_whole_by_offset_and_limit(kind: str, visible: Any,
     for offset in range(len(places) + 1):
         for limit in (1, 2, 3, len(places), COUNTER):
             request = ListSchemas(Subject(EVERYWHERE, prefix), visible, offset=offset, limit=limit)
-            found = [(one.subject, one.number) for one in net.ask(request).versions]
-            assert found == places[offset : offset + limit], (offset, limit)
+            places_listed = [(one.subject, one.number) for one in net.ask(request).versions]
+            assert places_listed == places[offset : offset + limit], (offset, limit)
 
 
 @pytest.mark.parametrize("kind", ["pages", "at once", "none"])
@@ -302,8 +302,8 @@ def test_a_list_of_deleted_schemas_goes_on_behind_a_place(kind: str, prefix: str
     net = net_of(list_routes(kind))
     for at, place in enumerate(places):
         request = ListSchemas(Subject(EVERYWHERE, prefix), "deleted", offset=at + 1, limit=2, after=place)
-        found = [(one.subject, one.number) for one in net.ask(request).versions]
-        assert found == places[at + 1 : at + 3]
+        places_listed = [(one.subject, one.number) for one in net.ask(request).versions]
+        assert places_listed == places[at + 1 : at + 3]
     latest = ListSchemas(Subject(EVERYWHERE, prefix), "deleted", latest=True)
     assert [(one.subject, one.number) for one in net.ask(latest).versions] == last
 
@@ -311,16 +311,16 @@ def test_a_list_of_deleted_schemas_goes_on_behind_a_place(kind: str, prefix: str
 @pytest.mark.parametrize("prefix", ["", "p"])
 def test_a_list_of_the_latest_schemas_has_each_subject_once(prefix: str) -> None:
     net = net_of(list_routes("none"))
-    found = net.ask(ListSchemas(Subject(EVERYWHERE, prefix), latest=True)).versions
-    assert [one.subject for one in found] == sorted({name for name, _ in expect("live", prefix)})
+    places_listed = net.ask(ListSchemas(Subject(EVERYWHERE, prefix), latest=True)).versions
+    assert [one.subject for one in places_listed] == sorted({name for name, _ in expect("live", prefix)})
 
 
 def test_subjects_and_versions_that_go_while_they_are_listed_are_left_out() -> None:
     for path in ("GET /subjects/a/versions", "GET /subjects/d/versions/2"):
         net = net_of(list_routes("none") | {path: NO_SUBJECT})
         gone = path.split("/")[2]
-        found = [(one.subject, one.number) for one in net.ask(ListSchemas(Subject(EVERYWHERE, ""))).versions]
-        assert found == [place for place in expect("live", "") if place[0] != gone]
+        places_listed = [(one.subject, one.number) for one in net.ask(ListSchemas(Subject(EVERYWHERE, ""))).versions]
+        assert places_listed == [place for place in expect("live", "") if place[0] != gone]
 
 
 @pytest.mark.parametrize("visible", ["live", "all", "deleted"])

@@ -50,7 +50,7 @@ CSV = Draft("columns\nid int", "CSV")
 FORMATS: dict[str, tuple[Callable[[Registry, SerializerSettings], Serializer], Any]] = {
     "AVRO": (lambda registry, settings: AvroSerializer(registry, '"long"', settings), 5),
     "JSON": (lambda registry, settings: JsonSerializer(registry, '{"type":"integer"}', settings), 5),
-    "PROTOBUF": (lambda registry, settings: ProtobufSerializer(registry, kinds()[2], settings), kinds()[2](cents=5)),  # type: ignore[call-arg]
+    "PROTOBUF": (lambda registry, settings: ProtobufSerializer(registry, kinds()[2], settings), kinds()[2](cents=5)),
     "CSV": (lambda registry, settings: PayloadSerializer(registry, CSV, settings), {"id": 5}),
 }
 WRITES: dict[str, Callable[[AsyncSerializer, Any, Part], Awaitable[Any]]] = {
@@ -158,10 +158,10 @@ def test_asyncio_programs_read_a_part_with_its_own_subject_and_header(way: str, 
             parts = {part: await old({"n": 5}, "t", part) for part in PARTS}
             await registry.register(f"t-{newer}", text_of("n", "m"))
             read = AsyncDeserializer(registry, lambda door: AvroDeserializer(door, UseLatest()))
-            for part, sent in parts.items():
-                headers = ((name, content) for name, content in (("trace", b"x"), *sent.headers))
-                opened = await read.open(sent.data or b"", "t", part, headers) if way == "open" else None
-                value = opened.value if opened else await read(sent.data, "t", part, headers)
+            for part, part_bytes in parts.items():
+                headers = ((name, content) for name, content in (("trace", b"x"), *part_bytes.headers))
+                opened = await read.open(part_bytes.data or b"", "t", part, headers) if way == "open" else None
+                value = opened.value if opened else await read(part_bytes.data, "t", part, headers)
                 assert value == ({"n": 5, "m": 0} if part == newer else {"n": 5})
 
     asyncio.run(run())
@@ -187,10 +187,10 @@ def test_what_does_not_fit_is_a_bad_value_of_each_format(registry: Connection, f
 @pytest.mark.parametrize("strategy", ["topic", "record", "topic-record"])
 def test_a_reader_finds_the_latest_version_by_the_name_of_the_record(registry: Connection, strategy: str) -> None:
     names = STRATEGIES[strategy]
-    sent = AvroSerializer(registry, text_of("n"), SerializerSettings(name_strategy=names))({"n": 5}, "t")
+    part_bytes = AvroSerializer(registry, text_of("n"), SerializerSettings(name_strategy=names))({"n": 5}, "t")
     registry.register(str(names("t", "value", "R")), text_of("n", "m"))
     read = AvroDeserializer(registry, UseLatest(), DeserializerSettings(name_strategy=names))
-    assert read(sent.data, "t") == {"n": 5, "m": 0}
+    assert read(part_bytes.data, "t") == {"n": 5, "m": 0}
 
 
 @dataclass
@@ -207,10 +207,10 @@ def test_functions_of_a_program_come_before_those_of_a_class(registry: Connectio
 
 @pytest.mark.parametrize("head", [b"", b"\0", b"\2\0"])
 def test_a_header_without_message_indexes_means_the_first_message(registry: Connection, head: bytes) -> None:
-    sent = ProtobufSerializer(registry, kinds()[2], IN_HEADERS)(kinds()[2](cents=5), "t")  # type: ignore[call-arg]
-    ((name, content),) = sent.headers
+    part_bytes = ProtobufSerializer(registry, kinds()[2], IN_HEADERS)(kinds()[2](cents=5), "t")
+    ((name, content),) = part_bytes.headers
     headers = ((name, content.removesuffix(b"\0") + head),)
-    assert str(ProtobufDeserializer(registry)(sent.data, "t", headers=headers)) == "cents: 5\n"
+    assert str(ProtobufDeserializer(registry)(part_bytes.data, "t", headers=headers)) == "cents: 5\n"
 
 
 # ----------------------------------------------------------------------------------------------------- associations
@@ -317,7 +317,7 @@ def test_a_schema_is_written_and_read_with_the_files_that_came_with_it(
         "id": UseId(version.schema_id, strict),
     }
     value = order(id=7)
-    sent = ProtobufSerializer(registry, kinds()[0], SerializerSettings(choices[choice]))(value, "t")
-    assert (sent.schema_id, registry.subjects()) == (version.schema_id, ("t-value",))
-    read = ProtobufDeserializer(registry)(sent.data, "t")
+    part_bytes = ProtobufSerializer(registry, kinds()[0], SerializerSettings(choices[choice]))(value, "t")
+    assert (part_bytes.schema_id, registry.subjects()) == (version.schema_id, ("t-value",))
+    read = ProtobufDeserializer(registry)(part_bytes.data, "t")
     assert str(read) == str(value)

@@ -27,7 +27,7 @@ from treaty.wire.confluent.records import ClearedRecord, DeletedRecord, VersionR
 SUBJECT = Subject(".", "s")
 
 
-def exported(ordinal: int, state: KeptState, draft: Draft, type_version: int = 0) -> ExportedVersion:
+def make_exported(ordinal: int, state: KeptState, draft: Draft, type_version: int = 0) -> ExportedVersion:
     return ExportedVersion(version_of(SUBJECT, ordinal, draft, type_version=type_version), state)
 
 
@@ -46,7 +46,7 @@ def test_only_a_deleted_version_that_came_again_is_hidden(later: Draft) -> None:
     """The same schema has the same format, type, text and bytes; the order of the list says nothing."""
     states: list[KeptState] = ["live", "soft", "hidden"]
     for first, second in itertools.product(states, repeat=2):
-        versions = [exported(0, first, SAME), exported(1, second, later)]
+        versions = [make_exported(0, first, SAME), make_exported(1, second, later)]
         expected = ["hidden" if first == "soft" and later == SAME else first, second]
         for listed in (versions, versions[::-1]):
             assert [one.state for one in hide_older(listed)] == expected
@@ -57,7 +57,7 @@ def test_only_a_deleted_version_that_came_again_is_hidden(later: Draft) -> None:
 @pytest.mark.parametrize("highest", [-1, 1, 5])
 def test_the_highest_numbers_of_a_subject_are_those_of_all_its_versions(order: tuple[int, ...], highest: int) -> None:
     drafts = [(0, SAME, 0), (1, replace(SAME, type_name="U"), 0), (3, SAME, 1)]
-    versions = tuple(exported(drafts[at][0], "live", drafts[at][1], drafts[at][2]) for at in order)
+    versions = tuple(make_exported(drafts[at][0], "live", drafts[at][1], drafts[at][2]) for at in order)
     group = GroupSource(SUBJECT, GroupSettings("pravega"), versions=versions, highest_ordinal=highest)
     (described,) = image_of([group], (), ()).groups
     assert described.highest.ordinal == max(3, highest)
@@ -66,14 +66,16 @@ def test_the_highest_numbers_of_a_subject_are_those_of_all_its_versions(order: t
     assert (empty.highest.ordinal, empty.highest.types) == (highest, ())
 
 
-def found(subject: str, number: int, *, deleted: bool = False, text: str = '"int"', schema_id: int = 1) -> VersionFound:
+def make_version(
+    subject: str, number: int, *, deleted: bool = False, text: str = '"int"', schema_id: int = 1
+) -> VersionFound:
     return VersionFound(subject, number, number - 1, schema_id, "", "AVRO", text, deleted=deleted)
 
 
 @pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
 def test_the_latest_number_is_that_of_the_last_live_version(order: tuple[int, ...]) -> None:
     """In an image versions come by their ids."""
-    versions = [found("s", 1), found("s", 2), found("s", 3, deleted=True)]
+    versions = [make_version("s", 1), make_version("s", 2), make_version("s", 3, deleted=True)]
     image = RegistryImage(tuple(versions[at] for at in order))
     t = Subject(".", "t")
     assert find_latest_numbers(image, (SUBJECT, t)) == {SUBJECT: 2, t: -1}
@@ -202,8 +204,8 @@ def test_records_of_versions_that_go_and_come_again_leave_what_is_there() -> Non
         return {(one.subject, one.number): one.deleted for one in builder.image().versions}
 
     for number in (1, 2, 3):
-        builder.add(VersionRecord("s", number, found("s", number, text=f'"{number}"', schema_id=number)), "x")
-    builder.add(VersionRecord("t", 1, found("t", 1, text='"1"', schema_id=1)), "x")
+        builder.add(VersionRecord("s", number, make_version("s", number, text=f'"{number}"', schema_id=number)), "x")
+    builder.add(VersionRecord("t", 1, make_version("t", 1, text='"1"', schema_id=1)), "x")
     builder.add(DeletedRecord("s", 2), "x")
     assert places() == {("s", 1): True, ("s", 2): True, ("s", 3): False, ("t", 1): False}
     builder.add(ClearedRecord(Scope(".", "s")), "x")
@@ -212,10 +214,10 @@ def test_records_of_versions_that_go_and_come_again_leave_what_is_there() -> Non
     assert places() == {("s", 3): True, ("t", 1): False}
     builder.add(VersionRecord("s", 3, None), "x")
     builder.add(DeletedRecord("s", 9), "x")
-    builder.add(VersionRecord("s", 4, found("s", 4, text='"other"', schema_id=1)), "x")
+    builder.add(VersionRecord("s", 4, make_version("s", 4, text='"other"', schema_id=1)), "x")
     assert (places(), len(builder.image().problems)) == ({("t", 1): False}, 1)
     builder.add(VersionRecord("t", 1, None), "x")
-    builder.add(VersionRecord("s", 4, found("s", 4, text='"other"', schema_id=1)), "x")
+    builder.add(VersionRecord("s", 4, make_version("s", 4, text='"other"', schema_id=1)), "x")
     assert (places(), len(builder.image().problems)) == ({("s", 4): False}, 1)
 
 

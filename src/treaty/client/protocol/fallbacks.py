@@ -263,8 +263,8 @@ def _may_pass_over_offset(request: ListSchemas, state: ClientState) -> bool:
 
 def _list_from_first(request: ListSchemas, ask: AskServer, state: ClientState) -> Conversation[Reply[Versions]]:
     """List versions from the first one on, and leave out those before the offset."""
-    whole = replace(request, offset=0, limit=min(request.offset + request.limit, COUNTER))
-    reply = yield from _list_schemas(whole, ask, state)
+    from_first = replace(request, offset=0, limit=min(request.offset + request.limit, COUNTER))
+    reply = yield from _list_schemas(from_first, ask, state)
     listed, start = reply.answer, request.offset
     rest = Versions(listed.versions[start:], listed.aliases[start:], listed.associations[start:])
     return replace(reply, answer=rest)
