@@ -1,4 +1,6 @@
-"""A commit batch: commands decided one after the other, each on an overlay of those before, and sent as one append."""
+"""A commit batch: commands decided one after the other, each on an overlay of those before, and sent as one append; and
+which commit is too large for one.
+"""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress

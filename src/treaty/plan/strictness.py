@@ -1,4 +1,6 @@
-"""What a plan is not made with: options of another format, engines and readers that do not exist, columns of one name."""
+"""What a plan is not made with: options of another format, engines and readers that do not exist, columns of one name, or of names that
+differ in upper and lower case alone.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

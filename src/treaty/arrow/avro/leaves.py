@@ -1,4 +1,6 @@
-"""Leaves, members of unions and defaults of Avro become values that Arrow takes."""
+"""Leaves, members of unions and defaults of Avro become values that Arrow takes, or are wrong: decimals with too many digits, times
+beyond 64 bits.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Context, Decimal

@@ -1,4 +1,4 @@
-"""Prints lines, tables, JSON, faults and progress bars; colours only on a terminal."""
+"""Prints lines, tables, JSON, faults and progress bars; colours only on a terminal that wants them."""
 
 import json
 import shutil

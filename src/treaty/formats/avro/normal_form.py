@@ -1,4 +1,4 @@
-"""Normal form: one schema for all texts that differ only in the order of properties, aliases and the like.
+"""Normal form: one schema for all texts that differ only in the order of properties, aliases and the like; and which logical types count.
 
 What Confluent's ``normalize`` does, except where it loses something: it drops the default of a union's second branch,
 and it moves a type without a namespace into the one around it.
