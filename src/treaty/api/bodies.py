@@ -2,14 +2,20 @@
 
 import asyncio
 import zlib
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import TypeVar
 
+import msgspec
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from treaty.api.errors import HttpError
 from treaty.core.limits import DISCARDED_BYTES, GZIP_BYTES, LOOP_BYTES, OPAQUE_BODY_BYTES, PEER_BYTES, REQUEST_BYTES
+from treaty.core.refusals import Invalid
+from treaty.node.large_work import run_by_size
+
+B = TypeVar("B")
 
 
 def announced_bytes(http: HttpRequest) -> int:
@@ -51,6 +57,16 @@ async def read_json_body(http: HttpRequest, limit: int = REQUEST_BYTES) -> bytes
     (RFC 8259, 8.1) and Jackson does; raises `HttpError` as `read_body` does.
     """
     return (await read_body(http, limit)).removeprefix(BYTE_ORDER_MARK)
+
+
+async def parse_json_body(http: HttpRequest, kind: type[B], example: str) -> B:
+    """Read the whole body as JSON of a kind; raises `Invalid` with an example where it is not, and `HttpError` as `read_body` does."""
+    data = await read_json_body(http, REQUEST_BYTES)
+    try:
+        return await run_by_size(len(data), partial(msgspec.json.decode, data, type=kind))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as invalid:
+        why = str(invalid)[:200] or "nested too deeply"
+    raise Invalid.of("BODY", f"The body can't be read: {why}", new=why, allowed=f"{example}, as JSON in UTF-8")
 
 
 def _too_large(limit: int) -> HttpError:

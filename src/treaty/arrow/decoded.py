@@ -1,10 +1,13 @@
-"""`DecodedBatch`: the result of decoding a batch of frames, record and error for each row; and batches read row by row."""
+"""`DecodedBatch`: the result of decoding a batch of frames, record and error for each row; batches read row by row, and those of which
+a part was read in columns.
+"""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from treaty.core.finding import shorten_text
@@ -106,3 +109,14 @@ def _find_refusal(record: Any, kind: pa.DataType) -> str:
     except REFUSED as error:
         return f"a value is none that its column can hold: {str(error)[:200]}"
     return ""
+
+
+def join_rows(records: Sequence[pa.Array], places: Sequence[Any], remaining: DecodedBatch, rest: Any) -> DecodedBatch:
+    """Return all rows in their order: records that were read in columns, by their places, and the rest, which were read one by one."""
+    if rest.all():  # neither joined nor sorted: each is a copy
+        return remaining
+    order = np.concatenate([*places, np.flatnonzero(rest)])
+    back = pa.array(np.argsort(order, kind="stable"))
+    nulls = pa.nulls(len(order) - len(remaining.record), pa.string())
+    code, sentence = (pa.concat_arrays([nulls, texts]).take(back) for texts in (remaining.code, remaining.said))
+    return DecodedBatch(pa.concat_arrays([*records, remaining.record]).take(back), code, sentence)

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NoReturn
 
-import msgspec
 from starlette.requests import Request as HttpRequest
 
-from treaty.api.bodies import read_body, read_json_body
+from treaty.api.bodies import parse_json_body, read_body
 from treaty.api.dialects.dialect import RequestRegistry, SharedRegistry
 from treaty.api.ksqldb.answers import answer_question, is_question
 from treaty.api.ksqldb.bodies import KsqlEntity, KsqlStatementsBody
@@ -20,7 +19,6 @@ from treaty.api.ksqldb.errors import QUERY_RULE, RESULT_RULE, KsqlStatementError
 from treaty.api.ksqldb.status import find_status
 from treaty.client.async_connection import run_exchange_async
 from treaty.core.column_types.tokens import print_text
-from treaty.core.limits import REQUEST_BYTES
 from treaty.core.messages.metastore.sources import DescribeSource, ListSources
 from treaty.core.refusals import Invalid, Refusal, RegistryError, Unavailable
 from treaty.metastore.execution.context import PlanningOptions
@@ -96,14 +94,7 @@ class KsqlExchange:
 
     async def body(self) -> KsqlStatementsBody:
         """Read the body. Raises `Invalid` where it is not JSON of this kind."""
-        data = await read_json_body(self.http, REQUEST_BYTES)
-        try:
-            return await run_by_size(len(data), partial(msgspec.json.decode, data, type=KsqlStatementsBody))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as invalid:
-            why = str(invalid)[:200] or "nested too deeply"
-        raise Invalid.of(
-            "BODY", f"The body can't be read: {why}", new=why, allowed='{"ksql": "SHOW STREAMS;"}, as JSON in UTF-8'
-        )
+        return await parse_json_body(self.http, KsqlStatementsBody, '{"ksql": "SHOW STREAMS;"}')
 
 
 async def get_info(_x: KsqlExchange) -> object:

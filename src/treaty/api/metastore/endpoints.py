@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-import msgspec
 from starlette.requests import Request as HttpRequest
 
-from treaty.api.bodies import read_json_body
+from treaty.api.bodies import parse_json_body
 from treaty.api.dialects.dialect import RequestRegistry, SharedRegistry
-from treaty.core.limits import REQUEST_BYTES, SOURCES_PAGE
+from treaty.core.limits import SOURCES_PAGE
 from treaty.core.messages.metastore.sources import (
     DescribeSource,
     DescribeType,
@@ -67,14 +66,7 @@ class MetastoreExchange:
 
     async def body(self, kind: type[B]) -> B:
         """Read the body as JSON of this kind. Raises `Invalid` where it is not."""
-        data = await read_json_body(self.http, REQUEST_BYTES)
-        try:
-            return await run_by_size(len(data), partial(msgspec.json.decode, data, type=kind))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as invalid:
-            why = str(invalid)[:200] or "nested too deeply"
-        raise Invalid.of(
-            "BODY", f"The body can't be read: {why}", new=why, allowed='{"sql": "SHOW STREAMS"}, as JSON in UTF-8'
-        )
+        return await parse_json_body(self.http, kind, '{"sql": "SHOW STREAMS"}')
 
     def read_expected(self) -> ExpectedSource | None:
         """Return what `If-Match` says that a source is. Raises `Invalid` for what is no entity tag of a source."""

@@ -103,12 +103,12 @@ def convert_default(node: AvroType, value: Any, schema: AvroSchema) -> Any:
         return {name: converted if at == place else None for at, name in enumerate(names)}
     match resolved:
         case AvroRecord():
-            values = {one.name: value.get(one.name, one.default) for one in resolved.fields}
-            return {one.name: convert_default(one.type, values[one.name], schema) for one in resolved.fields}
+            values = {field.name: value.get(field.name, field.default) for field in resolved.fields}
+            return {field.name: convert_default(field.type, values[field.name], schema) for field in resolved.fields}
         case AvroArray():
-            return [convert_default(resolved.items, one, schema) for one in value]
+            return [convert_default(resolved.items, item, schema) for item in value]
         case AvroMap():
-            return [(key, convert_default(resolved.values, one, schema)) for key, one in value.items()]
+            return [(key, convert_default(resolved.values, item, schema)) for key, item in value.items()]
         case AvroEnum():
             return value
     return _leaf(resolved, value)

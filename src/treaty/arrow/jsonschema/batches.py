@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from treaty.arrow.cells import find_sparse, find_widest
-from treaty.arrow.decoded import DecodedBatch, ReadBatch, ReadRow, collect_rows, list_frames, read_by_row
+from treaty.arrow.decoded import DecodedBatch, ReadBatch, ReadRow, collect_rows, join_rows, list_frames, read_by_row
 from treaty.arrow.jsonschema.columns import Convert, UnlikeError, find_read_type, make_conversion
 from treaty.arrow.jsonschema.exclusions import BatchBytes, Mask, find_excluded
 from treaty.arrow.jsonschema.proof import is_closed
@@ -166,18 +166,8 @@ class _DocumentBatches:
             records += columns
             places.append(np.flatnonzero(of_kind)[good])
             rest[places[-1]] = False
-        return self._join_rows(frames, records, places, rest)
-
-    def _join_rows(self, frames: pa.Array, records: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
-        """All rows in their order: those that came in columns, and the rest read one by one."""
         remaining = collect_rows(map(self.row, list_frames(frames.filter(pa.array(rest)))), self.kind)
-        if rest.all():  # neither joined nor sorted: each is a copy
-            return remaining
-        order = np.concatenate([*places, np.flatnonzero(rest)])
-        back = pa.array(np.argsort(order, kind="stable"))
-        quick = pa.nulls(len(order) - len(remaining.record), pa.string())
-        texts = (pa.concat_arrays([quick, one]).take(back) for one in (remaining.code, remaining.said))
-        return DecodedBatch(pa.concat_arrays([*records, remaining.record]).take(back), *texts)
+        return join_rows(records, places, remaining, rest)
 
     def _columns(self, frames: pa.Array, kind: _DocumentKind) -> tuple[list[pa.Array], Mask]:
         """The records of frames in pieces, and which of the frames they are.

@@ -4,14 +4,13 @@ by one.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from treaty.arrow.cells import find_sparse, find_widest
-from treaty.arrow.decoded import DecodedBatch, ReadBatch, ReadRow, collect_rows, list_frames, read_by_row
+from treaty.arrow.decoded import DecodedBatch, ReadBatch, ReadRow, collect_rows, join_rows, list_frames, read_by_row
 from treaty.arrow.protobuf.changes import Change, Mask
 from treaty.arrow.protobuf.outline import ColumnarDescriptor, NoOutlineError
 from treaty.arrow.protobuf.rows import decoder_of, message_of
@@ -94,7 +93,8 @@ class _Batches:
             records.append(columns)
             places.append(np.flatnonzero(of_head)[good])
             rest[places[-1]] = False
-        return self._join_rows(frames, records, places, rest)
+        remaining = collect_rows(map(self.row, list_frames(frames.filter(pa.array(rest)))), self.kind)
+        return join_rows(records, places, remaining, rest)
 
     def _columns(self, payloads: pa.Array) -> tuple[pa.Array, Mask]:
         """The records of payloads, and which of them they are."""
@@ -111,17 +111,3 @@ class _Batches:
         valid = good.copy()
         valid[np.flatnonzero(good)[bad]] = False
         return columns.filter(pa.array(~bad)), valid
-
-    def _join_rows(self, frames: pa.Array, records: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
-        """All rows in their order: those that came in columns, and the rest read one by one."""
-        remaining = collect_rows(map(self.row, list_frames(frames.filter(pa.array(rest)))), self.kind)
-        if rest.all():  # neither joined nor sorted: each is a copy
-            return remaining
-        order = np.concatenate([*places, np.flatnonzero(rest)])
-        back = pa.array(np.argsort(order, kind="stable"))
-        quick_rows = len(order) - len(remaining.record)
-        texts = (
-            pa.concat_arrays([pa.nulls(quick_rows, pa.string()), column]).take(back)
-            for column in (remaining.code, remaining.said)
-        )
-        return DecodedBatch(pa.concat_arrays([*records, remaining.record]).take(back), *texts)

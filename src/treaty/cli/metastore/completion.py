@@ -133,7 +133,7 @@ class SqlCompleter:
         """Return what may stand for the beginning `word` after a text, which is that of earlier lines too."""
         statement = before.rpartition(";")[2]
         if word.lower().startswith("treaty."):
-            return [one for one in _TABLE_NAMES if one.startswith(word.lower())]
+            return [name for name in _TABLE_NAMES if name.startswith(word.lower())]
         if _PROPERTY_LIST.search(statement):
             return _in_case(word, self._properties.find(word))
         words = statement.upper().split()
@@ -144,7 +144,7 @@ class SqlCompleter:
         if words[-1] in _SHOWS and len(words) == 1:
             return _in_case(word, self._shown.find(word))
         if words[-1] in _WORD_AFTER:
-            return _in_case(word, [one for one in (_WORD_AFTER[words[-1]],) if one.startswith(word.upper())])
+            return _in_case(word, [_WORD_AFTER[words[-1]]] if _WORD_AFTER[words[-1]].startswith(word.upper()) else [])
         names = self._names.find(word)
         if names and _is_before_name(words):
             return names

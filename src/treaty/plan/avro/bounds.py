@@ -48,7 +48,7 @@ def is_deeper(node: AvroType) -> bool:
         case AvroMap():
             return is_deeper(node.values)
         case AvroUnion():
-            non_null = [one for one in node.branches if not is_null(one)]
+            non_null = [branch for branch in node.branches if not is_null(branch)]
             return bool(non_null) and all(map(is_deeper, non_null))
     return False
 

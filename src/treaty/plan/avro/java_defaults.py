@@ -72,7 +72,7 @@ def encode_default(value: Any, side: AvroSide) -> bytes:
                 encode_default(value.get(field.name, field.default), side.at(field.type)) for field in resolved.fields
             )
         case AvroArray():
-            return _encode_block([encode_default(one, side.at(resolved.items)) for one in value])
+            return _encode_block([encode_default(item, side.at(resolved.items)) for item in value])
         case AvroMap():
             return _encode_block(
                 [
