@@ -97,3 +97,30 @@ def test_a_policy_whose_version_is_gone_is_shown_by_its_id(
     backward = answer.json()["compatibility"]["advanced"]["backwardPolicy"]["backwardPolicy"]
     assert backward["name"] == "BackwardTill"
     assert backward["versionInfo"]["id"] == (level.backward.ordinal if is_gone else VERSION.ordinal)
+
+
+SCHEMA = {"type": "s", "schemaData": "InN0cmluZyI=", "serializationFormat": {"serializationFormat": "Avro"}}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "member_path"),
+    [
+        ("PUT", "/v1/groups/s/encodings", {"codecType": ""}, "/versionInfo"),
+        ("POST", "/v1/groups", {"groupName": "s", "groupProperties": {}}, "/groupProperties/allowMultipleTypes"),
+        ("POST", "/v1/groups/s/schemas", SCHEMA, "/type"), ("POST", "/v1/groups/s/schemas", SCHEMA, "/schemaData"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_null", [False, True])
+def test_a_member_that_is_needed_is_neither_left_out_nor_null(
+    http: TestClient, member: Fixed, method: str, path: str, body: dict[str, Any], member_path: str, *, is_null: bool
+) -> None:
+    *outer, name = member_path.strip("/").split("/")
+    holder = sent = {key: dict(value) if isinstance(value, dict) else value for key, value in body.items()}
+    for key in outer:
+        holder = holder[key]
+    holder.pop(name, None)
+    if is_null:
+        holder[name] = None
+    answer = http.request(method, path, json=sent)
+    assert (answer.status_code, member.asked) == (400, [])
+    assert f"The member '{name}' is missing or null" in answer.text
