@@ -5,7 +5,6 @@ filled below the law, with the rows that registrations would have made. ``TREATY
 registries stay: without it each run makes its own, which takes minutes for a million schemas.
 """
 
-import asyncio
 import itertools
 import json
 import os
@@ -34,6 +33,10 @@ BATCH = 20_000
 POLICY = values.PolicyValue(backward=LATEST)
 ENDS = ("", "-state", "-state-index")
 """What follows the path of a log in the paths of its files."""
+FILL = """import asyncio, sys
+from benchmarks.world import fill
+asyncio.run(fill(sys.argv[1], int(sys.argv[2])))"""
+"""The program that writes the rows of a registry into a log."""
 INDEX = """import sys
 from pathlib import Path
 from treaty.assemble.search import index_state_file
@@ -61,7 +64,8 @@ def make_world(base: Path, count: int, *, only_log: bool = False) -> dict[str, f
     if not base.exists():
         half = base.with_name(f"{base.name}.part")
         half.unlink(missing_ok=True)
-        asyncio.run(fill(f"sqlite://{half}", count))
+        # In a process of its own: Linux counts the memory of a parent for programs that it starts later, too.
+        run_python("-c", FILL, f"sqlite://{half}", str(count))
         half.rename(base)
     if only_log:
         return {}
