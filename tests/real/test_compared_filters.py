@@ -53,7 +53,10 @@ def test_rows_that_meet_one_of_the_conditions_are_kept(spark: SparkSession) -> N
     )
     late = RowCondition("f", "f.delay > 10")
     named = RowCondition("FLIGHTS", "flights.carrier = 'a' OR delay IS NULL")
-    assert [row.id for row in filter_rows(session, rows, [late]).collect()] == [3]
-    assert [row.id for row in filter_rows(session, rows, [late, named]).collect()] == [1, 2, 3]
-    assert filter_rows(session, rows, [late, named]).columns == rows.columns
+    assert [row.id for row in filter_rows(rows, [late]).collect()] == [3]
+    assert [row.id for row in filter_rows(rows, [late, named]).collect()] == [1, 2, 3]
+    first = RowCondition("f", "f.id = 1 -- and no more")
+    assert [row.id for row in filter_rows(rows, [first, late]).collect()] == [1, 3]
+    assert [row.id for row in filter_rows(rows, [named, first, late]).collect()] == [1, 2, 3]
+    assert filter_rows(rows, [late, named]).columns == rows.columns
     assert session.catalog.listTables() == []

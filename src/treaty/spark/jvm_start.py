@@ -1,4 +1,4 @@
-"""Starts Spark's JVM; what it prints until a session is ready is shown only where the start fails.
+"""Starts Spark's JVM, and finds classes of it; what it prints until a session is ready is shown only where the start fails.
 
 Spark, its loggers and Ivy write some fifty lines to stderr at each start, warnings about the name of the host among them.
 A person who asks for a table should read about the table.
@@ -10,11 +10,12 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
 
 JVM_ENDED = "Spark's JVM did not start: install a JDK 17, and put its java on the PATH or name its folder in JAVA_HOME"
 KEPT_LINES = 500
@@ -24,6 +25,11 @@ KEPT_LINES = 500
 def has_jvm() -> bool:
     """Whether this process has a JVM already, or was started by one."""
     return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ  # noqa: SLF001, TID251 (pyspark has no other word for it)
+
+
+def find_class(spark: SparkSession, name: str) -> Any:
+    """Return a class of the JVM of a session by its name with its packages: the JVM is asked once, and not for each part of the name."""
+    return getattr(spark._jvm, name)  # noqa: SLF001 (pyspark has no other way to the JVM)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from treaty.core.column_types.tokens import print_name, split_tokens
 from treaty.core.limits import PLANNER_BODY_BYTES
 from treaty.core.schema import Pairs
 from treaty.core.sources import CHANGES, QueryPlan, SourceRead, StateFingerprint
+from treaty.spark.jvm_start import find_class
 from treaty.spark.planner.analyzed_check import check_analyzed, check_shape, list_views
 from treaty.spark.planner.errors import is_about_body, refuse, refuse_fault
 from treaty.spark.planner.fingerprints import fingerprint, select_stateful
@@ -42,11 +43,18 @@ class BodyPlanner:
         self._streams = open_session(spark)
         self._batches = open_session(spark)
         self._engine = f"spark {spark.version}"
+        self._latest: tuple[str, TreeNode] | None = None
 
     def list_reads(self, body: str) -> tuple[str, ...]:
         """Return the names that a body reads, each once. Raises `BodyRefusedError`."""
         with _activate(self._streams), _translate_errors(body):
-            return _list_names(parse_body(self._streams, body), body)
+            return _list_names(self._parse(body), body)
+
+    def _parse(self, body: str) -> TreeNode:
+        """Return the parsed plan of a body; of the latest one it is kept, as who plans it asks for its names first."""
+        if self._latest is None or self._latest[0] != body:
+            self._latest = (body, parse_body(self._streams, body))
+        return self._latest[1]
 
     def plan(self, query: QueryBody) -> BodyPlan:
         """Return the plan of a body. Raises `BodyRefusedError`."""
@@ -54,7 +62,7 @@ class BodyPlanner:
             return self._plan(query)
 
     def _plan(self, query: QueryBody) -> BodyPlan:
-        parsed = parse_body(self._streams, query.text)
+        parsed = self._parse(query.text)
         sources = _select_sources(query, _list_names(parsed, query.text))
         words = list_words(query.text)
         query = replace(query, sources=tuple(add_pseudo_columns(one, words) for one in sources))
@@ -139,7 +147,7 @@ def _parser(spark: SparkSession) -> Any:
 @contextmanager
 def _activate(spark: SparkSession) -> Iterator[None]:
     """Let the settings of a session hold for what this thread asks the JVM: those that printing and optimizing look at, too."""
-    sessions = spark._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]  # noqa: SLF001
+    sessions = find_class(spark, "org.apache.spark.sql.classic.SparkSession")
     before = sessions.getActiveSession()
     sessions.setActiveSession(spark._jsparkSession)  # noqa: SLF001
     try:

@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from treaty.spark.jvm_start import find_class
 from treaty.spark.planner.analyzed_check import is_streaming
 from treaty.spark.planner.trees import TreeNode, read_tree
 
@@ -25,20 +26,18 @@ class StreamChecks:
     @classmethod
     def of(cls, spark: SparkSession, frame: DataFrame) -> "StreamChecks":
         """Return the checks of a frame."""
-        catalyst = spark._jvm.org.apache.spark.sql.catalyst  # type: ignore[union-attr]  # noqa: SLF001
+        inline = find_class(spark, "org.apache.spark.sql.catalyst.optimizer.InlineCTE")
         analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
-        plan = catalyst.optimizer.InlineCTE(True, False).apply(analyzed)
+        plan = inline(True, False).apply(analyzed)
         return cls(spark, plan, read_tree(plan.toJSON()))
 
     def find_error(self, mode: str) -> PySparkException | None:
         """Return why a plan can't run in a mode (``append``, ``update``); None where it can."""
-        jvm: Any = self.spark._jvm  # noqa: SLF001
-        modes = jvm.org.apache.spark.sql.streaming.OutputMode
+        modes = find_class(self.spark, "org.apache.spark.sql.streaming.OutputMode")
+        checker = find_class(self.spark, "org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker")
         output_mode = modes.Append() if mode == "append" else modes.Update()
         try:
-            jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(
-                self.plan, output_mode
-            )
+            checker.checkForStreaming(self.plan, output_mode)
         except PySparkException as error:
             return error
         return None
@@ -62,12 +61,11 @@ class StreamChecks:
         return tuple(names)
 
     def _is_endless(self, join: Any) -> bool:
-        jvm: Any = self.spark._jvm  # noqa: SLF001
-        helper = jvm.org.apache.spark.sql.catalyst.analysis.StreamingJoinHelper
+        helper = find_class(self.spark, "org.apache.spark.sql.catalyst.analysis.StreamingJoinHelper")
         if helper.isWatermarkInJoinKeys(join):
             return False
         left, right = join.left().outputSet(), join.right().outputSet()
-        some = jvm.scala.Some(WATERMARK)
+        some = find_class(self.spark, "scala.Some")(WATERMARK)
         sides = ((left, right), (right, left))
         return any(
             helper.getStateValueWatermark(side, other, join.condition(), some).isEmpty() for side, other in sides

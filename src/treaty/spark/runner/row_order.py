@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from treaty.core.column_types.tokens import print_name
 from treaty.core.sources import Source, SourceColumn
+from treaty.spark.jvm_start import find_class
 from treaty.spark.planner.pseudo_columns import HEADERS, PSEUDO_TYPES
 
 ORDER = "_treaty_order"
@@ -106,8 +107,8 @@ def propagate_order(result: DataFrame) -> DataFrame:
     if carried is None or ORDER in result.columns:
         return result
     session = result.sparkSession
-    jvm: Any = session._jvm  # noqa: SLF001
-    rows = jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, carried)  # noqa: SLF001
+    frames = find_class(session, "org.apache.spark.sql.classic.Dataset")
+    rows = frames.ofRows(session._jsparkSession, carried)  # noqa: SLF001 (Python has no door to it)
     return DataFrame(rows, session)
 
 

@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from treaty.core.state.metastore.keys import key_of_name
 from treaty.web.index.places import VersionPlaces
 from treaty.web.index.plans import ROWS_SCANNED, SearchPlan, as_list, fits_pattern, make_plan
 from treaty.web.index.readable_subjects import ReadableCache, ReadableSubjects
-from treaty.web.index.storage import SUBJECTS, TOP, as_token, schema_of, subject_of
+from treaty.web.index.storage import SUBJECTS, TOP, as_token, place_of, schema_of, subject_of
 from treaty.web.index.update import stamp_of, subjects_stamp
 
 SOURCES_FROM = SUBJECTS
@@ -30,8 +30,8 @@ FACETS = 20
 """Values of one facet that are counted, the most frequent ones."""
 COUNTED_ROWS = 500
 """Rows of the index that are passed over to count further versions where the page is full; past them more is said to be found."""
-CACHE_BYTES = 4 << 20
-"""Pages of the index that a process keeps in memory: a search reads rows of a thousand schemas and subjects more than once."""
+CACHE_BYTES = 8 << 20
+"""Pages of the index that a process keeps in memory: a search reads rows of a thousand schemas and subjects, each in a page of its own."""
 ROWS_LEARNING = 10_000
 """Versions that a search passes over while it is not known whether its caller may read few subjects or many."""
 _BUILDING = "the search index of this server is being built; try again in a few seconds"
@@ -152,9 +152,15 @@ def _collect(
     fitting = [place for place in sources if place < after] if end == 0 else []
     shown_places = (page + fitting)[: question.limit]
     last = shown_places[-1] if len(page) + len(fitting) > len(shown_places) else end or -1
-    rows = [sources.get(place) or _read_row(connection, plan, place) for place in shown_places]
-    fields = _find_fields(connection, plan, [schema_of(place) for place in shown_places if place not in sources])
-    hits = tuple(row._replace(fields=row.fields or fields.get(schema_of(row.place), ())).hit for row in rows)
+    version_places = [place for place in shown_places if place not in sources]
+    versions = _read_versions(connection, plan, version_places)
+    fields = _find_fields(connection, plan, [*map(schema_of, version_places)])
+    hits = tuple(
+        sources[place].hit
+        if place in sources
+        else versions[place]._replace(fields=fields.get(schema_of(place), ())).hit
+        for place in shown_places
+    )
     kinds = [row.kind for row in list(sources.values())[: max(0, room)]]
     facets = tuple(_count_facets(connection, counted, kinds))
     return EntriesFound(hits, len(counted) + len(kinds), has_more, facets, last, sequence)
@@ -189,16 +195,23 @@ def _read_page(places: VersionPlaces, below: int, count: int, readable: Readable
     return page, end
 
 
-READ = """SELECT subject.context, subject.name, version.number, schema.number, schema.format FROM version
-  JOIN schema ON schema.id = version.schema JOIN subject ON subject.id = version.subject
-  WHERE version.schema = ? AND version.subject = ? AND """
+VERSIONS = """WITH place (schema, subject) AS (VALUES {})
+  SELECT version.schema, version.subject, subject.context, subject.name, version.number, schema.number, schema.format FROM place
+  CROSS JOIN version ON version.schema = place.schema AND version.subject = place.subject AND {}
+  CROSS JOIN schema ON schema.id = version.schema CROSS JOIN subject ON subject.id = version.subject"""
+"""What is answered of versions; one that was deleted from its subject twice is there twice."""
 
 
-def _read_row(connection: sqlite3.Connection, plan: SearchPlan, place: int) -> IndexRow:
-    """Return what is answered of a version in a place."""
-    values = (schema_of(place), subject_of(place))
-    context, name, number, schema_id, format_ = connection.execute(READ + plan.in_state, values).fetchone()
-    return IndexRow(place, "subject", context, name, number, schema_id, format_)
+def _read_versions(connection: sqlite3.Connection, plan: SearchPlan, places: Sequence[int]) -> dict[int, IndexRow]:
+    """Return what is answered of the versions in some places, by these."""
+    if not places:
+        return {}
+    versions: dict[int, IndexRow] = {}
+    pairs = ",".join(f"({schema_of(place)},{subject_of(place)})" for place in places)
+    for schema, subject, *values in connection.execute(VERSIONS.format(pairs, plan.in_state)):
+        place = place_of(schema, subject)
+        versions.setdefault(place, IndexRow(place, "subject", *values))
+    return versions
 
 
 def _find_fields(
@@ -235,12 +248,15 @@ def _count_facets(connection: sqlite3.Connection, places: Sequence[int], kinds: 
             yield from _most_frequent("tag" if table == "tag" else facet, values_there)
 
 
-def _group_by_times(numbers: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+def _group_by_times(numbers: Sequence[int]) -> Iterable[tuple[int, Sequence[int]]]:
     """Return numbers by how often they are there: subjects share a schema, which counts for each of them."""
+    counts = Counter(numbers)
+    if len(counts) == len(numbers):
+        return ((1, numbers),)
     groups: dict[int, list[int]] = {}
-    for number, times in Counter(numbers).items():
+    for number, times in counts.items():
         groups.setdefault(times, []).append(number)
-    return iter(groups.items())
+    return groups.items()
 
 
 def _most_frequent(facet: str, values: Counter[str]) -> Iterator[FacetCount]:

@@ -76,6 +76,11 @@ PLACE = f"(version.schema << 24) | (~version.subject & {SUBJECTS})"
 """The place of a version: the number of its schema, and that of its subject below it. Places descend in an answer."""
 
 
+def place_of(schema: int, subject: int) -> int:
+    """Return the place of the version of a subject that has a schema, by their numbers."""
+    return schema << 24 | SUBJECTS - subject
+
+
 def schema_of(place: int) -> int:
     """Return the number of the schema in a place."""
     return place >> 24

@@ -2,20 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from treaty.core.column_types import lower_name
-from treaty.core.column_types.tokens import print_name
 from treaty.spark.planner.fingerprints import walk_jvm
 from treaty.spark.planner.trees import TreeNode, read_tree
 
-VIEW = "_treaty_compared_rows"
 MEETS = "_treaty_meets_{}"
 DEPENDENT = frozenset(
     (
@@ -45,16 +40,17 @@ def find_conditions(session: SparkSession, body: str, name: str) -> tuple[RowCon
     return conditions if len(conditions) == sum(_is_read(node, name) for node in tree.walk()) else ()
 
 
-def filter_rows(session: SparkSession, rows: DataFrame, conditions: Sequence[RowCondition]) -> DataFrame:
-    """Return the rows that meet one of the conditions."""
-    names = [MEETS.format(place) for place in range(len(conditions))]
+def filter_rows(rows: DataFrame, conditions: Sequence[RowCondition]) -> DataFrame:
+    """Return the rows that meet one of the conditions: those of one alias are asked at once, and of several aliases marked one after the other."""
+    texts: dict[str, list[str]] = {}
+    for condition in conditions:
+        texts.setdefault(condition.alias, []).append(f"({condition.text}\n)")
+    *marked_aliases, last_alias = texts
+    marks = {MEETS.format(place): alias for place, alias in enumerate(marked_aliases)}
     marked = rows
-    for name, condition in zip(names, conditions, strict=True):
-        marked.createOrReplaceTempView(VIEW)
-        alias = print_name(condition.alias)
-        marked = session.sql(f"SELECT *, ({condition.text}\n) AS {name} FROM {VIEW} AS {alias}")  # noqa: S608 (the text is a condition, as the parser said)
-    session.catalog.dropTempView(VIEW)
-    return marked.where(reduce(or_, map(F.col, names))).drop(*names)
+    for mark, alias in marks.items():
+        marked = marked.alias(alias).selectExpr("*", f"{' OR '.join(texts[alias])} AS {mark}")
+    return marked.alias(last_alias).where(" OR ".join([*marks, *texts[last_alias]])).drop(*marks)
 
 
 def _list_conditions(plan: Any, parser: Any, name: str) -> Iterator[RowCondition]:

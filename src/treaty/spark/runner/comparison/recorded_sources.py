@@ -124,7 +124,7 @@ class SourceRecorder:
             for read in plan.reads
             if lower_name(read.source) == lower_name(source.name)
         ]
-        return filter_rows(self.opener.spark, rows, [*chain(*conditions)]) if all(conditions) else rows
+        return filter_rows(rows, [*chain(*conditions)]) if all(conditions) else rows
 
     def _record_table(self, source: Source, columns: tuple[SourceColumn, ...]) -> RecordedSource:
         """Rows of a table that can't change, which both queries read for themselves."""

@@ -204,7 +204,7 @@ def _compare(both: DataFrame, names: Sequence[str], row_names: Sequence[str], *,
         for name in names
     )
     faults = f"array_compact(array({', '.join(unequal)}))" if names else "CAST(array() AS ARRAY<STRING>)"
-    marked = grouped.selectExpr(OLDS, NEWS, row, *rest).selectExpr("*", f"{faults} AS {FAULTS}")
+    marked = grouped.selectExpr(OLDS, NEWS, row, *rest, f"{faults} AS {FAULTS}")
     differs = f"(size({FAULTS}) > 0)"
     if has_key:
         counted = {
