@@ -20,7 +20,8 @@ from treaty.core.access.private_subjects import (
     touches_private,
     writable_view,
 )
-from treaty.core.access.rights import PERMISSIONS, Access, Permission
+from treaty.core.access.published_subjects import choose_bump_or_create
+from treaty.core.access.rights import PERMISSIONS, Access
 from treaty.core.command import Command, Decision, OpenQuestions, PausingWork, UnansweredError, finish_work
 from treaty.core.handlers.settings import own_alias
 from treaty.core.handlers.uses import schema_pinned
@@ -33,7 +34,7 @@ from treaty.core.refusals import Forbidden, Referenced, Refusal, SchemaPinned
 from treaty.core.schema import refuse_large_draft
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.metastore.keys import key_of_name
-from treaty.core.state.state_tables import OUTCOME, SUBJECT
+from treaty.core.state.state_tables import OUTCOME
 from treaty.core.state.view import View
 
 
@@ -52,6 +53,7 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
         if outcome is not None:
             return Decision((), recall_answer(visible, command, outcome), repeated=True)
         request, subject = _resolve_alias(visible, command)
+        _refuse_unless_permitted(visible, command, request)
         result = operation.handler(
             visible, command if request is command.request else replace(command, request=request), engine
         )
@@ -77,6 +79,7 @@ def decide_with_pauses(
     try:
         visible = readable_view(view, command.access)
         request, _ = _resolve_alias(visible, command)
+        _refuse_unless_permitted(visible, command, request)
         work = OPERATIONS[type(request)].handler(visible, replace(command, request=request), engine)
         assert isinstance(work, Generator)
         decision: Decision[Any] = yield from work
@@ -98,14 +101,18 @@ def _check_rows(view: View, command: Command[Any], decision: Decision[Any], name
     return replace(decision, rows=tuple(keep_hidden_aliases(view, decision.rows)))
 
 
-def _refuse_unless_publisher(view: View, command: Command[Any], request: Request[Any]) -> None:
-    """Raise `Forbidden` for who may not add a version: `bump` where the subject exists, else `create`."""
+def _refuse_unless_permitted(view: View, command: Command[Any], request: Request[Any]) -> None:
+    """Raise `Forbidden` where the caller of a command lacks a permission that `request` needs, which has no alias any more.
+
+    A caller who may add versions to a subject in one of two ways is asked for the one that its existence requires: `bump` or
+    `create`. That comes second, so that who has no right to a subject does not hear whether it exists.
+    """
     access, operation = command.access, OPERATIONS[type(request)]
-    assert access is not None
-    for permission in operation.permissions(request):
-        if permission.kind is PUBLISHED:
-            needed: Permission = "create" if view.get(SUBJECT, permission.name) is None else "bump"
-            refuse_unless_met(access, command.principal, (replace(permission, permissions=(needed,)),), operation.name)
+    if access is None:
+        return
+    refuse_unless_allowed(access, command.principal, request)
+    published = [each for each in operation.permissions(request) if each.kind is PUBLISHED]
+    refuse_unless_met(access, command.principal, choose_bump_or_create(view, published), operation.name)
 
 
 def _without_hidden_users(refusal: Refusal, view: View, access: Access | None) -> Refusal:
@@ -127,8 +134,8 @@ def _resolve_alias(view: View, command: Command[Any]) -> tuple[Request[Any], Sub
     """Return a request with the target of an alias in place of the alias, and its subject, if it has one that may be an alias;
     targets are not followed further. `view` is the one of the caller, in which the alias of a hidden subject is none.
 
-    Raises `Forbidden` if the caller (`command.access`) lacks the permission on the target: an alias gives no
-    permission, and the target's name is not shown to a caller without any permission on it.
+    Raises `Forbidden` if the caller (`command.access`) has no permission at all on the target, whose name is not shown then.
+    An alias gives no permission: `_refuse_unless_permitted` asks for those of the request on the target.
     """
     request, access = command.request, command.access
     named = alias_candidate(request)
@@ -143,9 +150,6 @@ def _resolve_alias(view: View, command: Command[Any]) -> tuple[Request[Any], Sub
                 allowed="a rule for the subject that it stands for",
             )
         request = with_subject(request, target)
-    if access is not None:
-        refuse_unless_allowed(access, command.principal, request)
-        _refuse_unless_publisher(view, command, request)
     return request, target or named
 
 

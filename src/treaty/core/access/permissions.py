@@ -46,7 +46,9 @@ SUBJECT: ResourceKind[Subject] = ResourceKind(Access.may, lambda subject: f"subj
 SUBJECT_IN_ANY_CONTEXT: ResourceKind[Subject] = ResourceKind(_is_allowed_in_any_context, SUBJECT.describe, str)
 """A subject whose unqualified name is also looked up in other contexts: the permission in one of them is enough."""
 PUBLISHED: ResourceKind[Subject] = ResourceKind(Access.may, SUBJECT.describe, str)
-"""A subject that a version is added to: `bump` is enough where it exists, else `create`. `decide` knows which."""
+"""A subject that a version is added to: `bump` is enough where it exists, else `create`; see
+`choose_bump_or_create`.
+"""
 VENDOR: ResourceKind[str] = ResourceKind(
     Access.may_vendor, lambda vendor: f"all schemas of vendor '{vendor}'", lambda _vendor: ""
 )

@@ -105,7 +105,11 @@ def delete_config(view: View, command: Command[DeleteConfig], engine: SchemaEngi
 
 
 def set_mode(view: View, command: Command[SetMode], engine: SchemaEngine) -> Decision[ModeStored]:
-    """Set or clear the mode at a scope. Entering IMPORT wants an empty scope, and purges what is softly deleted."""
+    """Set or clear the mode at a scope.
+
+    IMPORT without `force` is refused in a scope with live versions, and purges what is soft-deleted there; with `force`
+    everything stays as it is.
+    """
     request = command.request
     _refuse_bad_scope(request.scope)
     mode = request.mode
@@ -127,13 +131,13 @@ def set_mode(view: View, command: Command[SetMode], engine: SchemaEngine) -> Dec
         )
     if old == mode:
         return Decision((), ModeStored(mode))
-    purged = _empty_scope(view, request.scope) if mode == "IMPORT" and not request.force else []
+    purged = _purge_scope(view, request.scope) if mode == "IMPORT" and not request.force else []
     return Decision((*purged, make_row(MODE, scope_key(request.scope), Mode(mode))), ModeStored(mode))
 
 
-def _empty_scope(view: View, scope: Scope) -> list[Row]:
-    """Rows that purge what is softly deleted in a scope; refuses where live versions are there. A subject without
-    versions stays.
+def _purge_scope(view: View, scope: Scope) -> list[Row]:
+    """Return rows that purge the soft-deleted versions of a scope, and the subjects that go with their last version
+    (`goes_with_versions`); a subject that had no version stays. Raises `NotPermitted` where there is a live version.
     """
     versions = [stored for subject in _subjects(view, scope) for stored in stored_versions(view, subject)]
     if any(version.state == "live" for _, version in versions):

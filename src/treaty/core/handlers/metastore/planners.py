@@ -7,8 +7,9 @@ from typing import Any, cast
 
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
-from treaty.core.access.permissions import PUBLISHED, RequiredPermission, refuse_unless_met
+from treaty.core.access.permissions import refuse_unless_met
 from treaty.core.access.private_subjects import PublicView, may_read, refuse_private_changes, writable_view
+from treaty.core.access.published_subjects import choose_bump_or_create
 from treaty.core.access.rights import Access, AccessRule, Permission
 from treaty.core.access.source_permissions import on_source
 from treaty.core.access.statement_permissions import of_create_source
@@ -38,7 +39,7 @@ from treaty.core.state.metastore.indexes import PLANNING_BY_DEADLINE
 from treaty.core.state.metastore.keys import PlanningKey, key_of_name
 from treaty.core.state.metastore.tables import PLANNING, SOURCE
 from treaty.core.state.rows import Row, make_row, make_tombstone
-from treaty.core.state.state_tables import SUBJECT, OutcomeKey
+from treaty.core.state.state_tables import OutcomeKey
 from treaty.core.state.view import View
 
 CREATE = "create-source"
@@ -277,14 +278,7 @@ def _create(
 
 def _refuse_unless_permitted(view: View, access: Access, sender: str, create: CreateSource) -> None:
     """Raise `Forbidden` where the sender may not create this: a version needs `bump` where its subject exists, else `create`."""
-
-    def narrow(need: RequiredPermission[Any]) -> RequiredPermission[Any]:
-        if need.kind is not PUBLISHED:
-            return need
-        needed: Permission = "create" if view.get(SUBJECT, need.name) is None else "bump"
-        return replace(need, permissions=(needed,))
-
-    refuse_unless_met(access, sender, [*map(narrow, of_create_source(create))], CREATE)
+    refuse_unless_met(access, sender, choose_bump_or_create(view, of_create_source(create)), CREATE)
 
 
 def _end(

@@ -8,9 +8,9 @@ from typing import Any
 
 from treaty.core import limits
 from treaty.core.access.authorized_view import readable_view, without_filter
-from treaty.core.access.permissions import PUBLISHED, Required, RequiredPermission, refuse_unless_met
+from treaty.core.access.permissions import refuse_unless_met
 from treaty.core.access.private_subjects import PublicView, refuse_private_changes, writable_view
-from treaty.core.access.rights import Permission
+from treaty.core.access.published_subjects import choose_bump_or_create
 from treaty.core.access.script_permissions import NEEDS_OF, needs_of
 from treaty.core.command import Command, Decision, StagedView, UnansweredError, finish_work
 from treaty.core.handlers import queries as schema_queries
@@ -38,7 +38,6 @@ from treaty.core.sources import Source
 from treaty.core.state.metastore.indexes import parts_of
 from treaty.core.state.metastore.keys import DroppedKey
 from treaty.core.state.metastore.tables import DROPPED
-from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.view import Overlay, View
 
 Handler = Callable[[View, Command[Any], SchemaEngine], Any]
@@ -272,14 +271,7 @@ def _refuse_unless_permitted(stage: StagedView, request: Any) -> None:
     access = stage.command.access
     if access is None:
         return
-
-    def narrow(need: RequiredPermission[Any]) -> RequiredPermission[Any]:
-        if need.kind is not PUBLISHED:
-            return need
-        needed: Permission = "create" if stage.view.get(SUBJECT, need.name) is None else "bump"
-        return replace(need, permissions=(needed,))
-
-    needs: Required = tuple(map(narrow, needs_of(request)))
+    needs = choose_bump_or_create(stage.view, needs_of(request))
     refuse_unless_met(access, stage.command.principal, needs, NEEDS_OF[type(request)][0])
 
 
