@@ -75,7 +75,7 @@ def test_a_topic_is_bound_listed_changed_and_let_go(run: Run) -> None:
         (("create", "orders", "none", "--id", "x"), 2, "--namespace"),
         (("create", "orders", "none", *ORDERS, "--frozen", "--lifecycle", "WEAK"), 1, "cannot be frozen"),
         (("delete", "none", "--yes"), 1, "Association for 'none' not found."),
-        (("delete", "none"), 2, "add --yes"),
+        (("delete", "none"), 1, "Association for 'none' not found."),
         (("list", "s", "--topic", "t"), 2, "give a subject, a topic"),
     ],
     ids=["no version", "no namespace", "weak", "absent", "unsure", "two places"],

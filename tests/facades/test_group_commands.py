@@ -134,7 +134,9 @@ def test_a_group_is_created_changed_and_removed(run: Run) -> None:
     assert "it is BACKWARD_TRANSITIVE, not FULL" in refused
     assert "deny" in run("group", "change", "g", "--level", "deny", "--previous", "backward=all").output
 
+    assert "add --yes" in run("group", "remove", "g", code=2).output
     assert json.loads(run("group", "remove", "g", "--yes", "--json").stdout) == {"subject": "g", "removed": True}
+    assert "Group g does not exist; nothing was removed." in run("group", "remove", "g").output
     assert "does not exist" in run("group", "remove", "g", "--yes").output
     assert "Subject 'g' not found" in run("group", "get", "g", code=1).output
 
@@ -219,7 +221,6 @@ def test_codecs_and_encodings(run: Run) -> None:
         (("group", "change", "g", "--property", "a=b", "--no-properties"), "not both"),
         (("group", "change", "g", "--property", "a"), "NAME=VALUE"),
         (("group", "create", "g", "--types", "some"), "'across', 'one', 'many'"),
-        (("group", "remove", "g"), "add --yes"),
         (("policy", "set", "g"), "nothing to change"),
         (("policy", "set", "g", "--validator", "A", "--no-validators"), "not both"),
         (("policy", "set", "g", "BACKWARDS"), "'BACKWARDS' is no level; known are NONE, BACKWARD"),

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
@@ -12,6 +13,7 @@ from tests.behaviours.scripted import scripted
 from tests.behaviours.served import served
 from treaty.assemble import connect
 from treaty.cli.main import group
+from treaty.cli.terminal import confirmation
 
 Run = Callable[..., Result]
 
@@ -145,14 +147,49 @@ def test_references_and_contexts(run: Run) -> None:
         (("config", "set", "s"), 2, "nothing to change"),
         (("config", "set", "s", "--unset", "nonsense"), 2, "unknown member nonsense"),
         (("config", "set", "s", "--level", "backwards"), 2, "'BACKWARD_TRANSITIVE'"),
-        (("subject", "delete", "s"), 2, "add --yes"),
+        (("subject", "delete", "s"), 1, "Subject 's' not found"),
+        (("subject", "delete", ":.dev:s", "--permanent"), 1, "Subject ':.dev:s' not found"),
+        (("schema", "delete", "s", "2"), 1, "Subject 's' not found"),
+        (("context", "delete", ".dev"), 0, "Context .dev does not exist; nothing was deleted."),
         (("schema", "register", "s", "-", "--reference", "what"), 2, "NAME=SUBJECT:VERSION"),
         (("schema", "register", "s", "missing.avsc"), 2, "cannot be read"),
     ],
-    ids=["absent", "version", "no change", "member", "level", "unsure", "reference", "file"],
+    ids=[
+        "absent",
+        "version",
+        "no change",
+        "member",
+        "level",
+        "no subject",
+        "no subject in a context",
+        "no version",
+        "no context",
+        "reference",
+        "file",
+    ],
 )
 def test_what_is_wrong_is_told(run: Run, words: tuple[str, ...], code: int, told: str) -> None:
     assert told in run(*words, stdin='"int"' if words[1] == "register" else None, code=code).output
+
+
+def test_what_is_there_is_deleted_once_somebody_says_yes(run: Run) -> None:
+    """Without a terminal nobody can, so --yes has to; what is not there is not asked about."""
+    run("schema", "register", "s", "-", stdin=ENUM)
+    run("schema", "register", ":.dev:s", "-", stdin=ENUM)
+    for words in (("subject", "delete", "s"), ("schema", "delete", "s", "latest"), ("context", "delete", ".dev")):
+        assert "there is no terminal to confirm on; add --yes" in run(*words, stdin="y\n", code=2).output
+    assert "Version 2 not found" in run("schema", "delete", "s", "2", code=1).output
+    assert run("subject", "list").stdout.split() == [":.dev:s", "s"]
+
+
+@pytest.mark.parametrize(("answer", "first"), [("y", 2), ("n", 1), ("", 1)])
+def test_a_question_names_the_version(run: Run, monkeypatch: pytest.MonkeyPatch, answer: str, first: int) -> None:
+    run("schema", "register", "s", "-", stdin=ENUM)
+    run("schema", "register", "s", "-", stdin=WIDER)
+    monkeypatch.setattr(confirmation, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    asked = run("schema", "delete", "s", "1", stdin=f"{answer}\n", code=0 if answer == "y" else 1).output
+    assert "Delete version 1 of s? [y/N]" in asked
+    assert json.loads(run("subject", "get", "s", "--json").stdout)["versions"][0]["version"] == first
 
 
 def test_a_registry_must_be_named() -> None:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 from tests.behaviours.served import served
 from treaty.cli.main import group
 from treaty.cli.metastore.result_printer import say_result
+from treaty.cli.terminal import confirmation
 from treaty.wire.statements import StatementResultBody
 
 Run = Callable[..., Result]
@@ -93,13 +95,16 @@ def test_a_drop_of_what_is_not_there_says_it_once(run: Run) -> None:
     assert run("-e", "DROP TYPE IF EXISTS x").stdout == "Type x does not exist\n"
 
 
-def test_a_script_that_fails_on_the_way_is_one_document_of_json(run: Run) -> None:
+def test_a_script_that_fails_on_the_way_is_one_document_of_json(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     create = CREATE.replace("${n}", "f")
     for words in (["-e", f"{create}; DROP STREAM x"], ["-e", "SHOW TYPES", "-e", "DROP STREAM x"]):
         error = json.loads(run(*words, "--json", code=1).stdout)["error"]
         assert (error["rule"], error["failed"]) == ("SOURCE_NOT_FOUND", "DROP STREAM x")
         assert [result["kind"] for result in error["results"]] == ["CREATE STREAM" if len(words) == 2 else "SHOW TYPES"]
     text = "SHOW TYPES; DROP STREAM f CASCADE"
+    unsure = json.loads(run("-e", text, "--json", stdin="y\n", code=2).stdout)["error"]
+    assert (unsure["rule"], [result["kind"] for result in unsure["results"]]) == ("USAGE", ["SHOW TYPES"])
+    monkeypatch.setattr(confirmation, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     aborted = json.loads(run("-e", text, "--json", stdin="n\n", code=1).stdout)["error"]
     assert (aborted["rule"], [result["kind"] for result in aborted["results"]]) == ("ABORTED", ["SHOW TYPES"])
     assert "results" not in json.loads(run("-e", "DROP STREAM x", "--json", code=1).stdout)["error"]
@@ -107,7 +112,9 @@ def test_a_script_that_fails_on_the_way_is_one_document_of_json(run: Run) -> Non
 
 def test_a_cascade_is_shown_and_asked_for(run: Run) -> None:
     run("-e", CREATE, "--var", "n=f")
-    assert "CASCADE drops: f_bad, f" in run("-e", "DROP STREAM f CASCADE", stdin="n\n", code=1).output
+    asked = run("-e", "DROP STREAM f CASCADE", stdin="y\n", code=2).output
+    assert "CASCADE drops: f_bad, f" in asked
+    assert "there is no terminal to confirm on; add --yes" in asked
     assert "f would be dropped" in run("-e", "DROP STREAM f", "--dry-run").output
     assert "f_bad, f dropped" in run("-e", "DROP STREAM f CASCADE", "--yes").output
     assert run("-e", "SHOW STREAMS").stdout == ""
@@ -131,5 +138,5 @@ def test_a_script_of_one_commit_is_carried_out_whole_or_not_at_all(run: Run) -> 
     fit = ("-e", "CREATE TYPE t AS INT", "-e", "ALTER STREAM f ADD COLUMN x t", "--atomic")
     assert "Stream f would be changed" in run(*fit, "--dry-run").output
     assert "Stream f changed" in run(*fit).output
-    assert "CASCADE drops: f_bad, f" in run("-e", "DROP STREAM f CASCADE", "--atomic", stdin="n\n", code=1).output
+    assert "CASCADE drops: f_bad, f" in run("-e", "DROP STREAM f CASCADE", "--atomic", stdin="y\n", code=2).output
     assert "f_bad, f dropped" in run("-e", "DROP STREAM f CASCADE", "--atomic", "--yes").output

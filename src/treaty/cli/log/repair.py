@@ -8,9 +8,9 @@ from collections.abc import Iterable
 import click
 
 from treaty.cli.log.log_argument import log, now, open_command_log, run
-from treaty.cli.registry.connection import as_json, confirm
-from treaty.cli.registry.connection import yes as yes_option
-from treaty.cli.terminal import screen
+from treaty.cli.registry.connection import as_json
+from treaty.cli.terminal import options, screen
+from treaty.cli.terminal.confirmation import confirm
 from treaty.core.state.reserved import ReservedIds
 from treaty.log.log import StoreStats
 from treaty.log.maintenance.repair import (
@@ -74,7 +74,7 @@ def compact(*, log: str, as_json: bool) -> None:
     is_flag=True,
     help="Lower id counters that a few very high ids raised. Without this option they are only shown.",
 )
-@yes_option
+@options.yes
 @as_json
 def repair_(
     *, log: str, accept_state: bool, quarantine: bool, newer: bool, ids: bool, yes: bool, as_json: bool

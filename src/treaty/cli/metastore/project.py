@@ -14,6 +14,7 @@ from treaty.cli.metastore.planner_choice import AUTO, PlannerChoice, open_planni
 from treaty.cli.metastore.wait_notice import begin_wait, show_wait
 from treaty.cli.registry import connection
 from treaty.cli.terminal import findings, screen
+from treaty.cli.terminal.confirmation import confirm
 from treaty.cli.terminal.errors import ReportedError
 from treaty.cli.terminal.findings import GITHUB, OutputOptions
 from treaty.cli.terminal.options import parse_pairs
@@ -145,7 +146,7 @@ def _refuse_without_terminal(
         return
     plan = make_plan(metastore, project, replace(choices, queries="later"))
     if plan.changes and not plan.refused:
-        connection.confirm("Apply this plan?", yes=False)
+        confirm("Apply this plan?", yes=False)
 
 
 def _text_of_queries(project: SqlProject) -> str:
@@ -167,7 +168,7 @@ def _apply_as_text(metastore: Metastore, plan: ProjectPlan, output: OutputOption
         screen.say("Nothing is written.", "red")
     if code != FINE or not plan.changes:
         return code
-    connection.confirm("Apply this plan?", yes=options.yes)
+    confirm("Apply this plan?", yes=options.yes)
 
     def report(step: PlannedStep) -> None:
         screen.say(f"{DONE[step.action]}: {step.kind.lower()} {step.name}")
@@ -181,7 +182,7 @@ def _apply_as_json(metastore: Metastore, plan: ProjectPlan, options: ProjectOpti
     code = _find_code(plan, options)
     applied = 0
     if code == FINE and plan.changes:
-        connection.confirm("Apply this plan?", yes=options.yes)
+        confirm("Apply this plan?", yes=options.yes)
         applied = len(_apply_steps(metastore, plan, options, lambda _: None))
     screen.say_json({**list_members(plan), "dry_run": options.dry_run, "applied": applied})
     return code

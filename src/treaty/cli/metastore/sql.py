@@ -58,12 +58,16 @@ class SqlOptions:
     """What plans queries."""
 
     def confirm(self, names: Sequence[str], before: Callable[[], None] = lambda: None) -> None:
-        """Show what a CASCADE drops and ask for it, unless --yes; `before` takes a line that is drawn away."""
+        """Show what a CASCADE drops and ask for it, unless --yes, which is required without a terminal; `before` takes a line
+        that is drawn away.
+        """
         if self.yes:
             return
+        from treaty.cli.terminal.confirmation import confirm  # noqa: PLC0415 (loaded where something is dropped)
+
         before()
         screen.say(f"CASCADE drops: {', '.join(names)}", err=True)
-        click.confirm("Drop them?", abort=True, err=True)
+        confirm("Drop them?", yes=False)
 
 
 _KEPT = "treaty.sql."

@@ -8,6 +8,7 @@ import msgspec
 from treaty.cli.registry import connection
 from treaty.cli.registry.schema import read_draft, references
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.confirmation import confirm
 from treaty.cli.terminal.options import SubcommandGroup, UpperChoice, format_
 from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.core.limits import ASSOCIATIONS_LISTED
@@ -190,9 +191,9 @@ def delete(
     with connection.open_registry(registry) as client:
         ties = client.associations(OfId(topic_id), kinds=kinds)
         going = [one.subject for one in ties if cascade and one.lifecycle == "STRONG"]
-        if not dry_run:
+        if ties and not dry_run:
             more = f" and all of {', '.join(going)}" if going else ""
-            connection.confirm(f"Delete {screen.format_count(len(ties), 'association')} of {topic_id}{more}?", yes=yes)
+            confirm(f"Delete {screen.format_count(len(ties), 'association')} of {topic_id}{more}?", yes=yes)
         client.dissociate(topic_id, *kinds, cascade=cascade, dry_run=dry_run)
     if as_json:
         listed = [msgspec.to_builtins(association_body(one)) for one in ties]

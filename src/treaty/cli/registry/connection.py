@@ -1,6 +1,5 @@
 """Shared by the commands about a registry: its URL, the connection, and how answers are printed."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -65,15 +64,6 @@ def find_version(client: Connection, subject: str, version: int | str, *, delete
     if name.isascii() and name.isdecimal() and len(name) <= len(str(COUNTER)) and not client.group(subject).schemes:
         return client.ordinal(subject, int(name))
     return client.named_version(subject, name)
-
-
-def confirm(question: str, *, yes: bool) -> None:
-    """Ask for confirmation; without a terminal --yes is required."""
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise click.UsageError("there is no terminal to confirm on; add --yes")
-    click.confirm(question, abort=True, err=True)
 
 
 def refuse_missing_subject(client: Connection, subject: str, visible: Visible = "live") -> None:

@@ -4,6 +4,7 @@ import click
 
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.confirmation import confirm
 from treaty.cli.terminal.options import SubcommandGroup
 from treaty.core.names import context_of
 
@@ -45,8 +46,9 @@ def delete(context: str, *, yes: bool, registry: str, as_json: bool) -> None:
       treaty context delete .dev
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as client:
-        connection.confirm(f"Delete the context {context}?", yes=yes)
         is_there = context_of(context) in client.contexts()
+        if is_there:
+            confirm(f"Delete the context {context}?", yes=yes)
         client.delete_context(context)
     if as_json:
         screen.say_json({"context": context, "deleted": is_there})

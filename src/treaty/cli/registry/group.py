@@ -6,12 +6,15 @@ import click
 
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.confirmation import confirm
 from treaty.cli.terminal.levels import LEVEL, LEVEL_HELP, format_level, level_members, previous_
 from treaty.cli.terminal.options import LABEL_POLICIES, LABEL_POLICY_HELP, SubcommandGroup, parse_pairs
+from treaty.client.connection import Connection
 from treaty.core.messages.groups import FORMAT, GroupFound, GroupSettings
 from treaty.core.messages.settings import Config
 from treaty.core.messages.versions import VersionFound
 from treaty.core.policy import Level
+from treaty.core.refusals import Forbidden, NotFound
 from treaty.core.schema import Pairs
 from treaty.core.state.values import PolicyValue
 
@@ -231,14 +234,27 @@ def remove(subject: str, *, yes: bool, registry: str, as_json: bool) -> None:
       treaty group remove orders --yes
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as client:
-        connection.confirm(f"Remove {subject} with all its versions?", yes=yes)
-        removed = client.remove_subject(subject)
+        is_there = yes or _may_exist(client, subject)
+        if is_there:
+            confirm(f"Remove {subject} with all its versions?", yes=yes)
+        removed = is_there and client.remove_subject(subject)
     if as_json:
         screen.say_json({"subject": subject, "removed": removed})
     elif removed:
         screen.say(f"Removed: {subject}", "green")
     else:
         screen.say(f"Group {subject} does not exist; nothing was removed.")
+
+
+def _may_exist(client: Connection, subject: str) -> bool:
+    """Return whether a group exists, or the caller may not know it."""
+    try:
+        client.group(subject)
+    except NotFound:
+        return False
+    except Forbidden:
+        return True
+    return True
 
 
 @command.command("versions")

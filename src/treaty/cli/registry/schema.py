@@ -9,6 +9,7 @@ import click
 from treaty.cli.registry import connection
 from treaty.cli.registry.failures import RefusedError
 from treaty.cli.terminal import registry_warnings, screen
+from treaty.cli.terminal.confirmation import confirm
 from treaty.cli.terminal.findings import OutputOptions, locate_refusal, output_options, print_findings, read_old_version
 from treaty.cli.terminal.options import SubcommandGroup, format_, parse_pairs
 from treaty.cli.terminal.source import display_path, read_sources
@@ -292,9 +293,10 @@ def delete(subject: str, version: str, *, permanent: bool, yes: bool, registry: 
     """  # noqa: D301 - click wants the control character
     number = connection.parse_version(version)
     with connection.open_registry(registry) as client:
-        connection.confirm(f"Delete version {version} of {subject}{' permanently' if permanent else ''}?", yes=yes)
         connection.refuse_missing_subject(client, subject, "all" if permanent else "live")
         stored_version = connection.find_version(client, subject, number, deleted=permanent)
+        how = " permanently" if permanent else ""
+        confirm(f"Delete version {stored_version.number} of {subject}{how}?", yes=yes)
         try:
             if not stored_version.deleted:
                 client.delete_version(subject, stored_version.number)

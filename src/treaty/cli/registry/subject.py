@@ -1,14 +1,18 @@
 """`treaty subject list`, `get` and `delete` list, show and delete subjects, softly or for good."""
 
+from contextlib import suppress
+
 import click
 
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.confirmation import confirm
 from treaty.cli.terminal.options import SubcommandGroup
 from treaty.cli.terminal.subject_completion import complete_subjects
+from treaty.client.connection import Connection
 from treaty.core.messages.request import Visible
 from treaty.core.policy import in_words
-from treaty.core.refusals import AlreadyDeleted
+from treaty.core.refusals import AlreadyDeleted, Forbidden
 
 
 @click.group("subject", cls=SubcommandGroup)
@@ -91,7 +95,9 @@ def delete(subject: str, *, permanent: bool, yes: bool, registry: str, as_json: 
       treaty subject delete orders-value --permanent --yes
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as client:
-        connection.confirm(f"Delete {subject}{' permanently' if permanent else ''}?", yes=yes)
+        if not yes:
+            _refuse_absent(client, subject)
+        confirm(f"Delete {subject}{' permanently' if permanent else ''}?", yes=yes)
         numbers: tuple[int, ...] = ()
         try:
             numbers = client.delete_subject(subject)
@@ -105,3 +111,12 @@ def delete(subject: str, *, permanent: bool, yes: bool, registry: str, as_json: 
     else:
         word = "Permanently deleted" if permanent else "Deleted"
         screen.say(f"{word}: {subject}, versions {', '.join(map(str, numbers))}", "green")
+
+
+def _refuse_absent(client: Connection, subject: str) -> None:
+    """Raise `NotFound` for a subject without any version; whether one that the caller may not read exists is left to the
+    registry.
+    """
+    with suppress(Forbidden):
+        connection.refuse_missing_subject(client, subject, "all")
+        client.versions(subject, "all")

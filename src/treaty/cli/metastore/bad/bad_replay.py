@@ -29,6 +29,7 @@ from treaty.cli.registry import connection
 from treaty.cli.spark import is_verbose, needs_jvm, needs_spark, verbose
 from treaty.cli.spark_progress import show_tasks
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.confirmation import confirm
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection
 from treaty.plan.rows import BadRowFilter
@@ -98,7 +99,7 @@ def replay(
     if is_pipeline(name):
         describe_pipeline(name)
         if not dry_run:
-            connection.confirm(f"Decode the bad rows of {name} again?", yes=yes)
+            confirm(f"Decode the bad rows of {name} again?", yes=yes)
         sys.exit(run_replay(Path(name), registry, row_filter, dry_run=dry_run, as_json=as_json))
     if not registry:
         raise click.UsageError("a source is described by a registry: name it by --registry, or in TREATY_REGISTRY")
@@ -113,7 +114,7 @@ def replay(
             screen.say_json([]) if as_json else screen.say(f"no bad rows of {name} are open", "green")
             return
         if not dry_run:
-            connection.confirm(f"Decode the bad rows of {', '.join(one.origin for one in tables)} again?", yes=yes)
+            confirm(f"Decode the bad rows of {', '.join(one.origin for one in tables)} again?", yes=yes)
         options["checkpoints"] = checkpoints.resolve()
         replays = _replay_sources(client, tables, place, row_filter, dry_run=dry_run, options=options)
     if as_json:
