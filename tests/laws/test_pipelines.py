@@ -5,7 +5,7 @@ import urllib.request
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
@@ -175,6 +175,24 @@ def test_a_stream_ends_where_more_rows_are_bad_than_either_limit_says(most: int 
         else:
             with pytest.raises(TooManyBadRowsError, match=f"batch 7 of s: {bad} of {rows} rows are bad"):
                 check_limits(pipeline, 7, counts)
+
+
+@pytest.mark.parametrize(
+    ("bad", "limits", "words"),
+    [
+        (LakeTable("/lake/bad", "parquet", ("day",)), {"most_bad": 1}, "allowed are 1 at most; see /lake/bad"),
+        ("/lake/bad", {"most_bad": 1, "worst_share": 0.125}, "allowed are 1 and 12.50% at most; see /lake/bad"),
+        ("/lake/bad", {"worst_share": 0.5}, "allowed are 50.00% at most; see /lake/bad"),
+    ],
+    ids=["most", "both", "share"],
+)
+def test_the_end_of_a_stream_says_which_limits_there_are_and_where_the_rows_lie(
+    bad: str | LakeTable, limits: dict[str, Any], words: str
+) -> None:
+    pipeline = Pipeline("s", "good", bad, "c", **limits)
+    with pytest.raises(TooManyBadRowsError) as ended:
+        check_limits(pipeline, 7, {(1, ""): 1, (2, "TRAILING"): 3})
+    assert str(ended.value) == f"batch 7 of s: 3 of 4 rows are bad, {words}"
 
 
 def test_reports_come_back_from_their_stored_form() -> None:

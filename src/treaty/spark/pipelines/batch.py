@@ -1,6 +1,7 @@
 """One batch of one route: good rows and bad rows into their tables, each step as it was before where the batch runs again."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, Observation
@@ -158,14 +159,23 @@ class RouteRunner:
 
 
 def check_limits(pipeline: Pipeline, number: int, counts: Counts) -> None:
-    """Raise `TooManyBadRowsError` where more rows of a batch are bad than the pipeline allows."""
+    """Raise `TooManyBadRowsError` where more rows are bad than the pipeline allows: of a batch, and of each topic by itself."""
     total = sum_counts(counts)
     exceeds_count = pipeline.most_bad is not None and total.bad > pipeline.most_bad
     if exceeds_count or total.bad > total.rows * pipeline.worst_share:
-        share = f"{pipeline.worst_share:.2%}"
-        allowed = share if pipeline.most_bad is None else f"{pipeline.most_bad} or {share}"
-        sentence = f"{total.bad} of {total.rows} rows are bad, allowed are {allowed}; see {pipeline.bad}"
+        allowed = " and ".join(_list_limits(pipeline))
+        sentence = (
+            f"{total.bad} of {total.rows} rows are bad, allowed are {allowed} at most; see {pipeline.bad_table.place}"
+        )
         raise TooManyBadRowsError(f"batch {number} of {pipeline.subject}: {sentence}")
+
+
+def _list_limits(pipeline: Pipeline) -> Iterator[str]:
+    """Yield the limits that a pipeline sets."""
+    if pipeline.most_bad is not None:
+        yield f"{pipeline.most_bad}"
+    if pipeline.worst_share < 1:
+        yield f"{pipeline.worst_share:.2%}"
 
 
 def evolve_ahead(rows: DataFrame, table: LakeTable, evolution: str, docs: Docs) -> None:
