@@ -68,10 +68,29 @@ def test_a_value_that_does_not_fit_names_column_value_and_type_and_nothing_is_se
             assert reason.path.startswith("c"), (kind, literal, reason)
             assert reason.new, (kind, literal, reason)
             assert reason.old in reason.message, (kind, literal, reason)
-            assert "row 2" in reason.message, (kind, literal, reason)
+            assert reason.message.startswith("row 2: "), (kind, literal, reason)
             assert reason.new in reason.message, (kind, literal, reason)
             count += 1
     assert count >= 67, "of three formats more than two hundred"
+    assert kept.records == []
+
+
+@pytest.mark.parametrize(
+    ("values", "where"),
+    [("(1, 'x')", ""), ("(1, 'x'), (2, 2)", "row 1: "), ("(1, 1), ('a', 'x')", "row 2: ")],
+    ids=["the only one", "the first", "the second"],
+)
+def test_a_refusal_names_the_row_where_there_are_several(
+    local: Metastore, kept: KeptRecords, values: str, where: str
+) -> None:
+    local.run("CREATE STREAM s (k INT KEY, v INT) WITH (KAFKA_TOPIC = 's', FORMAT = 'AVRO')")
+    with pytest.raises(Invalid) as refused:
+        local.run(f"INSERT INTO s VALUES {values}")
+    column = "k is INT, and 'a'" if "'a'" in values else "v is INT, and 'x'"
+    assert refused.value.reason.message.startswith(f"{where}{column} does not fit: ")
+    for more in ("_timestamp", "_partition", "_headers"):
+        with pytest.raises(Invalid, match=f"^{'row 1: ' if where else ''}{more} is "):
+            local.run(f"INSERT INTO s (k, v, {more}) VALUES (1, 1, TRUE){', (2, 2, NULL)' if where else ''}")
     assert kept.records == []
 
 

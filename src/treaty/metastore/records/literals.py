@@ -1,4 +1,6 @@
-"""Literals of statements as values of columns, by the type of the column. What would lose a digit is refused."""
+"""Literals of statements as values of columns, by the type of the column. A literal that would lose digits is refused; only
+fractions in FLOAT and DOUBLE become the nearest number.
+"""
 
 import math
 import re
@@ -123,6 +125,7 @@ def _integer(literal: SqlLiteral, kind: Scalar, path: str) -> int:
 
 
 def _float(literal: SqlLiteral, kind: Scalar, path: str) -> float:
+    """Return the nearest number to a fraction; a whole number that is none of the type is refused."""
     if isinstance(literal, str) and literal in NUMBERS:
         return NUMBERS[literal]
     if isinstance(literal, bool) or not isinstance(literal, int | float | Digits):

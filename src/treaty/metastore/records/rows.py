@@ -162,17 +162,33 @@ def _key_row(schema: RecordSchema, conditions: Sequence[ColumnCondition], word: 
 # ---------------------------------------------------------------------------------------------------- rows as records
 
 
+class _UnfitCellsError(Exception):
+    """Values of one row do not fit their columns."""
+
+    def __init__(self, unfit: Sequence[UnfitLiteralError]) -> None:
+        """Say of each what is wrong with it."""
+        super().__init__("; ".join(map(str, unfit)))
+        self.unfit = unfit
+
+
 def encode_rows(schema: RecordSchema, rows: Sequence[Row], *, delete: bool = False) -> list[OutgoingRecord]:
     """Return the records of rows; with `delete` they are tombstones, and the value columns of the rows are NULL.
 
-    Raises `Invalid` for the first value that does not fit: it names column, value and type.
+    Raises `Invalid` for the first row with values that do not fit: it names column, value and type of each, and which row it is
+    where there are several.
     """
     try:
         key = None if schema.key is None else make_encoder(schema.key)
         value = make_encoder(schema.value)
     except BadValueError as error:
         raise Invalid.of("SOURCE_SCHEMA", f"{schema.source.name} can't be written: {error}", path="/sql") from error
-    return [_encode_row(schema, row, (key, value), place, delete=delete) for place, row in enumerate(rows, 1)]
+    records: list[OutgoingRecord] = []
+    for place, row in enumerate(rows, 1):
+        try:
+            records.append(_encode_row(schema, row, (key, value), place, delete=delete))
+        except (UnfitLiteralError, _UnfitCellsError) as error:
+            raise _make_refusal(error, f"row {place}: " if len(rows) > 1 else "") from error
+    return records
 
 
 def _encode_row(
@@ -183,22 +199,22 @@ def _encode_row(
     key_headers: Headers = ()
     value_headers: Headers = ()
     if encode_key is not None and schema.key is not None:
-        cells = _cells(schema, schema.key, row, place)
+        cells = _cells(schema.key, row)
         if _has_key(schema, cells, place):
             key, key_headers = _encode(encode_key, schema.key, cells, row, place)
     if delete:
         _refuse_values(schema, row, place)
     else:
-        cells = _cells(schema, schema.value, row, place)
+        cells = _cells(schema.value, row)
         value, value_headers = _encode(encode_value, schema.value, cells, row, place)
     return OutgoingRecord(
-        schema.source.place, key, value, (*_headers(schema, row, place), *key_headers, *value_headers),
-        _partition(row, schema, place), _time(row, schema, place),
+        schema.source.place, key, value, (*_headers(schema, row), *key_headers, *value_headers),
+        _partition(row, schema), _time(row, schema),
     )  # fmt: skip
 
 
-def _cells(schema: RecordSchema, side: RecordSide, row: Row, place: int) -> dict[str, Any]:
-    """Return the values of one half of a row by name of column; what the row leaves out is left out."""
+def _cells(side: RecordSide, row: Row) -> dict[str, Any]:
+    """Return the values of one half of a row by name of column; what the row leaves out is left out. Raises `_UnfitCellsError`."""
     cells: dict[str, Any] = {}
     unfit: list[UnfitLiteralError] = []
     for column in side.columns:
@@ -214,27 +230,16 @@ def _cells(schema: RecordSchema, side: RecordSide, row: Row, place: int) -> dict
         except UnfitLiteralError as error:
             unfit.append(error)
     if unfit:
-        raise _make_refusal(unfit[0], place, *unfit[1:])
+        raise _UnfitCellsError(unfit)
     return cells
 
 
-def _cast(literal: SqlLiteral, column: Column, place: int) -> Any:
-    try:
-        return cast_literal(literal, column.type, column.name)
-    except UnfitLiteralError as error:
-        raise _make_refusal(error, place) from error
-
-
-def _make_refusal(unfit: UnfitLiteralError, place: int, *further: UnfitLiteralError) -> Invalid:
-    where = f"row {place}: " if place > 1 else ""
+def _make_refusal(error: "UnfitLiteralError | _UnfitCellsError", where: str) -> Invalid:
+    first = error if isinstance(error, UnfitLiteralError) else error.unfit[0]
     return Invalid.of(
-        "VALUE_UNFIT",
-        f"{where}{'; '.join(map(str, (unfit, *further)))}; nothing was sent",
-        path=unfit.path,
-        old=unfit.type,
-        new=unfit.shown,
-        allowed=unfit.type,
-    )
+        "VALUE_UNFIT", f"{where}{error}; nothing was sent", path=first.path, old=first.type, new=first.shown,
+        allowed=first.type,
+    )  # fmt: skip
 
 
 def _has_key(schema: RecordSchema, cells: Mapping[str, Any], place: int) -> bool:
@@ -289,41 +294,41 @@ def _list_pseudo_columns(row: Row, schema: RecordSchema, *names: str) -> Iterato
     )
 
 
-def _time(row: Row, schema: RecordSchema, place: int) -> int:
+def _time(row: Row, schema: RecordSchema) -> int:
     """Return the time of a record in ms since the epoch; 0 is now."""
     for name, literal in _list_pseudo_columns(row, schema, *TIMESTAMPS):
         if type(literal) is int:
             time = literal
         else:
-            instant: datetime = _cast(literal, Column(name, Scalar("timestamp")), place)
+            instant: datetime = cast_literal(literal, Scalar("timestamp"), name)
             time = int(instant.timestamp() * 1_000)
         if not 0 < time < 1 << 62:
             kind = Scalar("timestamp")
-            raise _make_refusal(UnfitLiteralError(name, literal, kind, "a record's time is after 1970-01-01"), place)
+            raise UnfitLiteralError(name, literal, kind, "a record's time is after 1970-01-01")
         return time
     return 0
 
 
-def _partition(row: Row, schema: RecordSchema, place: int) -> int:
+def _partition(row: Row, schema: RecordSchema) -> int:
     for name, literal in _list_pseudo_columns(row, schema, PARTITION):
-        partition: int = _cast(literal, Column(name, Scalar("int32")), place)
+        partition: int = cast_literal(literal, Scalar("int32"), name)
         if partition < 0:
-            raise _make_refusal(UnfitLiteralError(name, literal, Scalar("int32"), "partitions are 0 and up"), place)
+            raise UnfitLiteralError(name, literal, Scalar("int32"), "partitions are 0 and up")
         return partition
     return ANY
 
 
-def _headers(schema: RecordSchema, row: Row, place: int) -> Headers:
+def _headers(schema: RecordSchema, row: Row) -> Headers:
     """Return the headers of a record: of columns of one header, and of those of all headers."""
     headers: list[tuple[str, bytes]] = []
     for column in schema.source.columns:
         literal = row.get(lower_name(column.name))
         if column.role == "header" and column.header and literal is not None:
-            headers.append((column.header, _cast(literal, Column(column.name, HEADER_TYPES["header"]), place)))
+            headers.append((column.header, cast_literal(literal, HEADER_TYPES["header"], column.name)))
         elif column.role == "header" and literal is not None:
-            headers += _list_headers(column.name, literal, place)
+            headers += _list_headers(column.name, literal)
     for name, literal in _list_pseudo_columns(row, schema, HEADERS):
-        headers += _list_headers(name, literal, place)
+        headers += _list_headers(name, literal)
     for header, _ in headers:
         if header in HEADER_OF.values():
             raise Invalid.of(
@@ -333,9 +338,9 @@ def _headers(schema: RecordSchema, row: Row, place: int) -> Headers:
     return tuple(headers)
 
 
-def _list_headers(name: str, literal: SqlLiteral, place: int) -> list[tuple[str, bytes]]:
+def _list_headers(name: str, literal: SqlLiteral) -> list[tuple[str, bytes]]:
     if isinstance(literal, ArrayLiteral):
-        listed = _cast(literal, Column(name, HEADER_TYPES["headers"]), place)
+        listed = cast_literal(literal, HEADER_TYPES["headers"], name)
         return [(one.get("key") or "", one.get("value") or b"") for one in listed if one is not None]
-    pairs = _cast(literal, Column(name, Map(Scalar("string"), Scalar("binary"), nullable=True)), place)
+    pairs = cast_literal(literal, Map(Scalar("string"), Scalar("binary"), nullable=True), name)
     return [(key, value or b"") for key, value in pairs.items()]
