@@ -18,7 +18,7 @@ from treaty.api.auth.bearer import bearer
 from treaty.api.auth.certificate import CertificateSettings, certificate
 from treaty.api.auth.method import AuthenticatedPrincipal, RequestCredentials
 from treaty.api.auth.passwords import BCRYPT_BYTES, password_line, read_passwords
-from treaty.api.auth.sessions import SessionCookies, StoredSession
+from treaty.api.auth.sessions import SessionClaims, SessionCookies
 from treaty.api.auth.settings import read_settings
 from treaty.api.auth.watched_file import AuthFileError, WatchedFile
 from treaty.core.access.rights import PERMISSIONS
@@ -241,8 +241,8 @@ def test_the_session_that_is_signed_and_lasts_counts_among_several_cookies(place
     """A browser sends those of several paths, and those that another server of this host has set."""
     clock = Clock()
     good, foreign = SessionCookies(b"k" * 32, clock), SessionCookies(b"f" * 32, clock)
-    session = StoredSession("user:a", ("g",), "s", clock.now + 10)
-    over = StoredSession("user:b", (), "s", clock.now)
+    session = SessionClaims("user:a", ("g",), "s", clock.now + 10)
+    over = SessionClaims("user:b", (), "s", clock.now)
     values = [foreign.issue(session), good.issue(over), "x", "."]
     values.insert(place, good.issue(session))
     pairs = [f"treaty_session={value}" for value in values]

@@ -15,7 +15,7 @@ from treaty.api.auth.basic import BasicSettings, basic
 from treaty.api.auth.bearer import bearer
 from treaty.api.auth.keys import fetch, read_keys
 from treaty.api.auth.method import AuthenticatedPrincipal, AuthenticationFailure, RequestCredentials
-from treaty.api.auth.sessions import COOKIE, SessionCookies, StoredSession
+from treaty.api.auth.sessions import COOKIE, SessionClaims, SessionCookies
 from treaty.api.auth.watched_file import AuthFileError, WatchedFile
 from treaty.core.limits import CREDENTIALS_BYTES, KEYS, PRINCIPAL_GROUPS, PRINCIPAL_LENGTH, RIGHTS_BYTES
 
@@ -107,7 +107,7 @@ def test_a_file_is_read_up_to_the_limit(tmp_path: Path, more: int) -> None:
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_header_of_cookies_is_read_up_to_the_limit_and_past_what_is_no_cookie_of_ours(more: int) -> None:
     cookies = SessionCookies(b"k" * 32, lambda: 1_000.0)
-    session = StoredSession("user:ada", ("g",), "stamp", 2_000.0)
+    session = SessionClaims("user:ada", ("g",), "stamp", 2_000.0)
     value = f"{COOKIE}=\xe9.\xe9; {COOKIE}={cookies.issue(session)}; ".encode("latin-1")
     headers = [(b"cookie", value.ljust(CREDENTIALS_BYTES + more, b"x"))]
     assert cookies.read(headers) == (None if more else session)

@@ -16,7 +16,7 @@ from treaty.api.auth.certificate import CertificateSettings, certificate
 from treaty.api.auth.credential_cache import CredentialCache
 from treaty.api.auth.keys import AGAIN_SECONDS, REFRESH_SECONDS, STALE_SECONDS, KeySet
 from treaty.api.auth.method import AuthenticatedPrincipal, AuthenticationFailure, Certificate, RequestCredentials
-from treaty.api.auth.sessions import COOKIE, SessionCookies, StoredSession, stamp_of
+from treaty.api.auth.sessions import COOKIE, SessionClaims, SessionCookies, stamp_of
 from treaty.core.access.rights import Access, AccessRule, Rights
 from treaty.core.limits import PRINCIPAL_LENGTH
 from treaty.core.refusals import Unavailable
@@ -54,13 +54,13 @@ def test_a_session_ends_with_a_change_of_any_member_of_a_rule(member: str) -> No
 def test_each_word_that_is_signed_counts_for_one_purpose() -> None:
     """Who gets the word of a form for a name of their choice has neither a cookie nor a login with it."""
     cookies = SessionCookies(b"k" * 32, Clock())
-    cookie = cookies.issue(StoredSession("user:ada", ("g",), "stamp", 60.0))
+    cookie = cookies.issue(SessionClaims("user:ada", ("g",), "stamp", 60.0))
     body, _, signature = cookie.partition(".")
 
-    def read(word: str) -> StoredSession | None:
+    def read(word: str) -> SessionClaims | None:
         return cookies.read([(b"cookie", f"a=b; {COOKIE}={body}.{word}".encode())])
 
-    assert read(signature) == StoredSession("user:ada", ("g",), "stamp", 60.0)
+    assert read(signature) == SessionClaims("user:ada", ("g",), "stamp", 60.0)
     words = [signature, cookies.form_token(body), cookies.login_token(body)]
     assert [read(word) is not None for word in words] == [True, False, False]
     assert [cookies.is_form_token(word, body) for word in words] == [False, True, False]
@@ -71,7 +71,7 @@ def test_each_word_that_is_signed_counts_for_one_purpose() -> None:
 def test_a_good_cookie_counts_beside_a_bad_one_until_its_end() -> None:
     clock = Clock()
     cookies = SessionCookies(b"k" * 32, clock)
-    good, bad = cookies.issue(StoredSession("user:ada", (), "", 60.0)), "W10.bad"
+    good, bad = cookies.issue(SessionClaims("user:ada", (), "", 60.0)), "W10.bad"
     for pair in ((good, bad), (bad, good)):
         headers = [(b"cookie", "; ".join(f"{COOKIE}={one}" for one in pair).encode())]
         for now, is_valid in ((0.0, True), (59.0, True), (60.0, False), (61.0, False)):

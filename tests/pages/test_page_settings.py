@@ -7,7 +7,7 @@ import pytest
 
 from tests.pages.browser import PageBrowser
 from tests.pages.conftest import Tell
-from treaty.api.auth.sessions import SessionCookies, StoredSession
+from treaty.api.auth.sessions import SessionClaims, SessionCookies
 from treaty.api.auth.watched_file import AuthFileError
 from treaty.assemble.page_facts import AUDIT_BYTES, tail_of
 from treaty.assemble.page_settings import PageSettings
@@ -15,7 +15,7 @@ from treaty.cli.page_options import page_flags
 from treaty.web.pages.operator import AUDIT_LINES, AUDIT_MEMBERS, show_node
 from treaty.web.pages.page import PageRequest, PageViewer, ServerFacts
 
-SESSION = StoredSession("user:ada", ("team",), "stamp", 2_000.0)
+SESSION = SessionClaims("user:ada", ("team",), "stamp", 2_000.0)
 
 
 def cookie(value: str) -> list[tuple[bytes, bytes]]:

@@ -63,11 +63,11 @@ class HttpPeerTransport:
         return self._credentials.request_id()
 
     async def send(
-        self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
+        self, address: str, body: bytes, take_line: Callable[[bytes], None], *, timeout: float, request_id: str
     ) -> None:
-        """Send a body to the node at an address, and call `heard` with each line of its answer.
+        """Send a body to the node at an address, and call `take_line` with each line of its answer.
 
-        Raises `PeerUnreachableError`, at the latest after `timeout` seconds, and what `heard` raises.
+        Raises `PeerUnreachableError`, at the latest after `timeout` seconds, and what `take_line` raises.
         """
         headers = self._headers(address, request_id)
         self._credentials.renew()
@@ -81,7 +81,7 @@ class HttpPeerTransport:
                 chunks = response.aiter_stream()
                 if response.status != 200:
                     raise await _read_refusal(address, response, chunks)
-                await read_lines(address, chunks, heard)
+                await read_lines(address, chunks, take_line)
         except _NOT_SENT as error:
             raise PeerUnreachableError(f"{address} can't be reached: {_describe_error(error)}", left=False) from None
         except _LOST as error:
@@ -117,14 +117,14 @@ def _is_this_machine(parts: SplitResult) -> bool:
         return host == "localhost"
 
 
-async def read_lines(address: str, chunks: AsyncIterator[bytes], heard: Callable[[bytes], None]) -> None:
+async def read_lines(address: str, chunks: AsyncIterator[bytes], take_line: Callable[[bytes], None]) -> None:
     """Pass on the answer line by line; an incomplete last line is dropped."""
     rest = bytearray()
     async for chunk in chunks:
         begin = len(rest)
         rest += chunk
         while (end := rest.find(b"\n", begin)) >= 0:
-            heard(bytes(rest[:end]))
+            take_line(bytes(rest[:end]))
             del rest[: end + 1]
             begin = 0
         if len(rest) > LINE_BYTES:

@@ -35,11 +35,11 @@ class PeerTransport(Protocol):
     """
 
     async def send(
-        self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
+        self, address: str, body: bytes, take_line: Callable[[bytes], None], *, timeout: float, request_id: str
     ) -> None:
-        """Send a body to the node at an address, and call `heard` with each line of its answer.
+        """Send a body to the node at an address, and call `take_line` with each line of its answer.
 
-        Raises `PeerUnreachableError`, at the latest after `timeout` seconds, and what `heard` raises. `request_id` is for the
+        Raises `PeerUnreachableError`, at the latest after `timeout` seconds, and what `take_line` raises. `request_id` is for the
         log lines of the other node.
         """
         ...
@@ -90,12 +90,12 @@ class _PeerQueue:
     """Commands for one node."""
 
     waiting: list[OutgoingCommand] = field(default_factory=list)
-    under_way: int = 0
-    """Requests in flight."""
-    due: asyncio.Handle | None = None
-    """The task that sends waiting commands."""
-    soon: bool = False
-    """Whether it sends immediately."""
+    in_flight: int = 0
+    """Requests that are sent and not answered."""
+    send_handle: asyncio.Handle | None = None
+    """The call of the event loop that sends waiting commands; None where none is scheduled."""
+    is_immediate: bool = False
+    """Whether that call comes at the end of this turn of the loop, and not after GATHER_SECONDS."""
 
 
 class PeerBatcher:
@@ -123,31 +123,31 @@ class PeerBatcher:
             return outgoing
         queue = self._queues.setdefault(address, _PeerQueue())
         queue.waiting.append(outgoing)
-        self._plan(address, queue, soon=not queue.under_way)
+        self._schedule(address, queue, is_immediate=not queue.in_flight)
         return outgoing
 
-    def _plan(self, address: str, queue: _PeerQueue, *, soon: bool) -> None:
-        """Send waiting commands: at the end of this turn of the loop, or after a moment."""
+    def _schedule(self, address: str, queue: _PeerQueue, *, is_immediate: bool) -> None:
+        """Send waiting commands at the end of this turn of the loop, or after GATHER_SECONDS."""
         loop = asyncio.get_running_loop()
-        if queue.due is not None:
-            if queue.soon or not soon:
+        if queue.send_handle is not None:
+            if queue.is_immediate or not is_immediate:
                 return
-            queue.due.cancel()
-        queue.soon = soon
-        if soon:
-            queue.due = loop.call_soon(self._send, address, queue)
+            queue.send_handle.cancel()
+        queue.is_immediate = is_immediate
+        if is_immediate:
+            queue.send_handle = loop.call_soon(self._send, address, queue)
         else:
-            queue.due = loop.call_later(GATHER_SECONDS, self._send, address, queue)
+            queue.send_handle = loop.call_later(GATHER_SECONDS, self._send, address, queue)
 
     def _send(self, address: str, queue: _PeerQueue) -> None:
         """Send as much as may be sent now."""
-        queue.due = None
-        while not self._closed and queue.under_way < PEER_REQUESTS and (batch := _batch(queue)):
-            queue.under_way += 1
+        queue.send_handle = None
+        while not self._closed and queue.in_flight < PEER_REQUESTS and (batch := _batch(queue)):
+            queue.in_flight += 1
             task = asyncio.create_task(self._send_batch(address, queue, batch), name="send")
             self._tasks[task] = None
             task.add_done_callback(lambda task: self._tasks.pop(task, None))
-        if not queue.under_way and not queue.waiting:
+        if not queue.in_flight and not queue.waiting:
             self._queues.pop(address, None)
 
     async def _send_batch(self, address: str, queue: _PeerQueue, batch: Sequence[OutgoingCommand]) -> None:
@@ -155,29 +155,29 @@ class PeerBatcher:
         task = asyncio.current_task()
         assert task is not None
 
-        def given_up(reply: "asyncio.Future[ForwardReply]") -> None:
-            dropped = reply.cancelled() or isinstance(reply.exception(), GivenUpError)
-            if dropped and all(outgoing.over for outgoing in batch):
-                task.cancel()  # whatever else comes is for nobody
+        def cancel_if_abandoned(reply: "asyncio.Future[ForwardReply]") -> None:
+            is_abandoned = reply.cancelled() or isinstance(reply.exception(), GivenUpError)
+            if is_abandoned and all(outgoing.over for outgoing in batch):
+                task.cancel()  # nobody waits for the other replies
 
         for outgoing in batch:
-            outgoing.reply.add_done_callback(given_up)
-        away: Exception = PeerUnreachableError(f"{address} did not answer all commands", left=True)
+            outgoing.reply.add_done_callback(cancel_if_abandoned)
+        failure: Exception = PeerUnreachableError(f"{address} did not answer all commands", left=True)
         try:
             await self._listen(address, queue, batch)
         except PeerUnreachableError as error:
-            away = error
+            failure = error
         except DecodeError as decode_error:
-            away = PeerUnreachableError(f"invalid peer reply of {address}: {decode_error}", left=True)
+            failure = PeerUnreachableError(f"invalid peer reply of {address}: {decode_error}", left=True)
         except Exception as fault:  # a fault must not leave commands waiting for nobody
             log.exception("commands could not be sent to %s", address)
-            away = fault
+            failure = fault
         finally:
             for outgoing in batch:
-                outgoing.reply.remove_done_callback(given_up)
-                outgoing.fail(away)
-            queue.under_way -= 1
-            self._plan(address, queue, soon=True)
+                outgoing.reply.remove_done_callback(cancel_if_abandoned)
+                outgoing.fail(failure)
+            queue.in_flight -= 1
+            self._schedule(address, queue, is_immediate=True)
 
     async def _listen(self, address: str, queue: _PeerQueue, batch: Sequence[OutgoingCommand]) -> None:
         body = encode_batch([outgoing.data for outgoing in batch])
@@ -186,9 +186,9 @@ class PeerBatcher:
         def take_line(line: bytes) -> None:
             for place, reply in decode_replies(line):
                 if 0 <= place < len(batch):
-                    _open(batch[place], address, reply)
+                    _deliver(batch[place], address, reply)
             if queue.waiting:
-                self._plan(address, queue, soon=True)
+                self._schedule(address, queue, is_immediate=True)
 
         await self._transport.send(address, body, take_line, timeout=timeout, request_id=request_id)
 
@@ -200,8 +200,8 @@ class PeerBatcher:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for queue in self._queues.values():
-            if queue.due is not None:
-                queue.due.cancel()
+            if queue.send_handle is not None:
+                queue.send_handle.cancel()
         await self._transport.close()
 
 
@@ -223,7 +223,7 @@ def _batch(queue: _PeerQueue) -> list[OutgoingCommand]:
     return batch
 
 
-def _open(outgoing: OutgoingCommand, address: str, reply_text: Json) -> None:
+def _deliver(outgoing: OutgoingCommand, address: str, reply_text: Json) -> None:
     """Deliver the reply of one command."""
     if outgoing.over:
         return
@@ -244,9 +244,9 @@ def _open(outgoing: OutgoingCommand, address: str, reply_text: Json) -> None:
 async def answer_batch(
     batch: Sequence[ForwardedCommand | DeclinedReply],
     take: Take,
-    say: Callable[[Sequence[tuple[int, ForwardReply]]], Awaitable[None]],
+    send_replies: Callable[[Sequence[tuple[int, ForwardReply]]], Awaitable[None]],
 ) -> None:
-    """Decide the commands of a batch concurrently; `say` is called with replies that are ready together. A cancelled
+    """Decide the commands of a batch concurrently; `send_replies` is called with replies that are ready together. A cancelled
     decision has no reply.
     """
     ready_replies: list[tuple[int, ForwardReply]] = [
@@ -268,9 +268,9 @@ async def answer_batch(
     try:
         while ready_replies or not all(task.done() for task in tasks):
             if ready_replies:
-                reply = [*ready_replies]
+                replies = [*ready_replies]
                 ready_replies.clear()
-                await say(reply)
+                await send_replies(replies)
             else:
                 news.clear()
                 await news.wait()

@@ -308,6 +308,7 @@ def _make_error(
     code, number = F.col(CODE), read_claimed_id(value)
     unknown = code == "UNKNOWN_ID"
     negative = F.format_string(NEGATIVE_ID, read_signed_id(value))
+    # As in `_make_code`: `when` of `F` begins the chain.
     message = F.when(unknown & F.col(FRAME).isNull(), _describe_head(plan, source)) if source.added else F
     if UNPACKED in source.added:
         message = message.when(F.col(UNPACKED)["said"].isNotNull(), F.col(UNPACKED)["said"])
@@ -341,7 +342,11 @@ def _list_partial_ids(plan: DecodePlan) -> dict[int, str]:
 
 
 def _make_code(plan: DecodePlan, source: _FrameColumns, engine: DecodeEngine) -> Column:
-    """Return the code of a bad row: the first reason in the order of the parts of a frame."""
+    """Return the code of a bad row: the first reason in the order of the parts of a frame.
+
+    `map_frame_id` finds nothing for an id that is unknown or negative, a code for a version that the plan rejects, and an empty
+    text for any other version of the plan, whose rows are bad by their payload.
+    """
     failed = engine.find_code(plan, F.col(source.column))
     if engine.is_well_formed and _list_partial_ids(plan):
         of_partial = map_frame_id(F.col(source.column), dict.fromkeys(_list_partial_ids(plan), True))
@@ -349,9 +354,10 @@ def _make_code(plan: DecodePlan, source: _FrameColumns, engine: DecodeEngine) ->
     code_by_id = {one.schema_id: "" for one in plan.writers} | {one.schema_id: one.code for one in plan.rejected}
     value = F.col(source.column)
     by_id = map_frame_id(value, code_by_id)
-    begun = F.when(F.col(HEADLESS).isNotNull(), F.col(HEADLESS)) if source.added else F
+    # `when` of `F` begins a chain of conditions, that of a column continues one.
+    conditions = F.when(F.col(HEADLESS).isNotNull(), F.col(HEADLESS)) if source.added else F
     return (
-        begun.when(value.isNull(), None)
+        conditions.when(value.isNull(), None)
         .when(F.length(value) < 5, "TOO_SHORT")
         .when(~has_magic(value), "BAD_MAGIC")
         .when(by_id.isNull(), "UNKNOWN_ID")

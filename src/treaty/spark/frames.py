@@ -23,12 +23,16 @@ long.
 
 
 def read_frame_id(value: Column, framing: str = PREFIX.name) -> Column:
-    """Return the schema id of a frame, with Pravega's framing the encoding id, an INT; null for bytes that are not a frame."""
+    """Return the schema id of a frame, with Pravega's framing the encoding id, an INT; null for bytes that are not a
+    frame, and for a negative id.
+    """
     return F.when(F.startswith(value, F.lit(MAGICS[framing])), read_claimed_id(value))
 
 
 def read_claimed_id(value: Column) -> Column:
-    """Return the id in a frame with any magic byte, an INT; null for too few bytes."""
+    """Return the id in a frame with any magic byte, an INT; null for too few bytes, and for a negative id, which
+    `read_signed_id` reads.
+    """
     number = F.conv(F.hex(F.substring(value, 2, 4)), 16, 10).cast("bigint")
     return F.when(F.length(value) >= 5, F.when(number < 2**31, number).cast("int"))
 

@@ -78,7 +78,7 @@ class Peer:
         self.most = 0
 
     async def send(
-        self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
+        self, address: str, body: bytes, take_line: Callable[[bytes], None], *, timeout: float, request_id: str
     ) -> None:
         batch = [each for each in decode_batch(body, KnownAccess()) if isinstance(each, ForwardedCommand)]
         numbers = [int(each.command.command_id) for each in batch]
@@ -90,7 +90,7 @@ class Peer:
                 await asyncio.sleep(seconds)
                 lines = encode_replies([(place, reply_to(numbers[place])) for place in places])
                 for line in lines.splitlines():
-                    heard(line)
+                    take_line(line)
         finally:
             self.under_way -= 1
 

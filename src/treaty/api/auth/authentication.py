@@ -22,7 +22,7 @@ from treaty.api.auth.method import (
     AuthenticationMethod,
     RequestCredentials,
 )
-from treaty.api.auth.sessions import OPEN_PAGES, PAGES_PREFIX, SESSION_SECONDS, SessionCookies, StoredSession, stamp_of
+from treaty.api.auth.sessions import OPEN_PAGES, PAGES_PREFIX, SESSION_SECONDS, SessionClaims, SessionCookies, stamp_of
 from treaty.api.auth.settings import AuthSettings, read_settings
 from treaty.api.auth.watched_file import AuthFileError, WatchedFile
 from treaty.api.network.addresses import network_of
@@ -171,7 +171,7 @@ class RequestAuthenticator:
         stored = "\n".join(method.stamp(principal) for method in self.methods.values())
         return stamp_of(self.settings.rights.access(principal, groups), stored)
 
-    async def open_session(self, authorization: bytes, address: str) -> StoredSession:
+    async def open_session(self, authorization: bytes, address: str) -> SessionClaims:
         """Return the session of who shows these credentials; raises `Unauthenticated`, `Unavailable`."""
         assert self.sessions is not None, "pages are on"
         scheme = authorization.partition(b" ")[0].lower()
@@ -183,7 +183,7 @@ class RequestAuthenticator:
             raise self._refuse(verdict.why)
         seconds = SESSION_SECONDS if scheme == b"basic" else min(SESSION_SECONDS, verdict.until - time.monotonic())
         stamp = self._stamp(verdict.principal, verdict.groups)
-        return StoredSession(verdict.principal, verdict.groups, stamp, self.sessions.clock() + seconds)
+        return SessionClaims(verdict.principal, verdict.groups, stamp, self.sessions.clock() + seconds)
 
     def _refuse(self, why: str) -> Unauthenticated:
         """Count a request without valid credentials, and return its refusal."""

@@ -30,8 +30,10 @@ OPEN_PAGES = (b"/ui/login", b"/ui/static/")
 
 
 @dataclass(frozen=True, slots=True)
-class StoredSession:
-    """What a cookie says: who, in which groups, with which stamp, until when (seconds since the epoch)."""
+class SessionClaims:
+    """The claims of a session, all of them in its cookie: the principal, its groups, the stamp, and the end in seconds since the
+    epoch.
+    """
 
     principal: str
     groups: tuple[str, ...]
@@ -46,13 +48,13 @@ class SessionCookies:
     key: bytes = field(repr=False)
     clock: Callable[[], float] = time.time
 
-    def issue(self, session: StoredSession) -> str:
+    def issue(self, session: SessionClaims) -> str:
         """Return the value of the cookie."""
         members = [session.principal, session.groups, session.stamp, round(session.end)]
         body = _encode(json.dumps(members, separators=(",", ":")).encode())
         return f"{body}.{self._sign('session', body)}"
 
-    def read(self, headers: Iterable[tuple[bytes, bytes]]) -> StoredSession | None:
+    def read(self, headers: Iterable[tuple[bytes, bytes]]) -> SessionClaims | None:
         """Return the session in the ``Cookie`` headers of a request; None where there is none, or one that is over."""
         for value in _cookies(headers):
             body, _, signature = value.partition(".")
@@ -60,7 +62,7 @@ class SessionCookies:
                 continue
             principal, groups, stamp, end = json.loads(_decode(body))
             if end > self.clock():
-                return StoredSession(principal, tuple(groups), stamp, end)
+                return SessionClaims(principal, tuple(groups), stamp, end)
         return None
 
     def form_token(self, principal: str) -> str:

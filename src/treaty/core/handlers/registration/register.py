@@ -52,6 +52,7 @@ from treaty.core.handlers.schema_ids import new_version, next_number
 from treaty.core.handlers.schemaver.label_order import check_order, is_same_label, label_of_draft
 from treaty.core.handlers.schemaver.label_policy import check_label
 from treaty.core.handlers.schemaver.labels import live_labels
+from treaty.core.handlers.uses import CONFLUENT
 from treaty.core.handlers.validators import inspect, refuse_faults
 from treaty.core.handlers.versions import (
     StoredVersion,
@@ -80,6 +81,7 @@ from treaty.core.refusals import (
 from treaty.core.schema import Draft, Extras
 from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.state.state_tables import SUBJECT
+from treaty.core.state.values import SubjectValue
 from treaty.core.state.view import View
 
 CREATION = "/treaty/createWith"
@@ -93,7 +95,7 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     refuse_bad_subject(request.subject)
     refuse_bad_names(request.names, engine)
     home = view.get(SUBJECT, request.subject)
-    if {request.create_with.origin, home.origin if home and request.require_subject else "confluent"} == {"confluent"}:
+    if not _may_be_opaque(request, home):
         refuse_unknown_format(request.draft, engine)
     if home is None:
         if request.require_subject:
@@ -110,11 +112,20 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     refuse_invisible_name(view, request.subject, imported=case.importing)
     existing, parsed = _already_there(view, case, engine)
     if existing is not None and is_same_label(view, request, existing):
-        return _name_existing(view, case, existing)
+        return _answer_existing(view, case, existing)
     refuse_by_mode(case)
     refuse_far_time(case, command)
     draft = _with_tags(view, case, _complete_draft(case), engine)
     return admit_draft(view, command, case, draft, engine, inherited=extras_of(view, case.latest), parsed=parsed)
+
+
+def _may_be_opaque(request: Register, home: SubjectValue | None) -> bool:
+    """Return whether a format without a plug-in is taken: in a registration by another API than Confluent's.
+
+    Such a one names its origin in `create_with`, or requires a subject that another API has created.
+    """
+    required = home if request.require_subject else None
+    return request.create_with.origin != CONFLUENT or (required is not None and required.origin != CONFLUENT)
 
 
 def admit_draft(
@@ -143,7 +154,7 @@ def admit_draft(
     if request.number == 0 and request.schema_id < 0 and label is None and not is_known and case.latest is not None:
         match = first_version(view, request.subject, forms)
         if match is not None and is_same_label(view, request, match):
-            return _name_existing(view, case, match)
+            return _answer_existing(view, case, match)
     if not case.importing:
         new = with_number(completed, partial(next_number, view, request.subject), requested=bool(request.number))
     chosen = label or label_of_draft(request, case.home, new.draft.text)
@@ -154,7 +165,7 @@ def admit_draft(
         warnings = label_findings(view, request.subject, chosen, new, engine, forced=request.force is not None)
     if request.number == NEXT and label is None and _is_latest(view, case, forms):
         assert case.latest is not None
-        return _name_existing(view, case, case.latest)
+        return _answer_existing(view, case, case.latest)
     names = NewNames(
         new_names(request.subject, case.home, new, engine),
         request.names if chosen is None else tuple(sorted({*request.names, (SCHEMAVER, str(chosen))})),
@@ -226,8 +237,8 @@ def label_findings(
     raise Incompatible(reason, checked.findings)
 
 
-def _name_existing(view: View, case: RegistrationState, stored: StoredVersion) -> Decision[RegisteredVersion]:
-    """Answer a version that is there; it gets the names of the request that it lacks."""
+def _answer_existing(view: View, case: RegistrationState, stored: StoredVersion) -> Decision[RegisteredVersion]:
+    """Decide that a version is there already: it is the answer, and gets the names of the request that it lacks."""
     rows = name_rows(view, *stored, NewNames(given=case.request.names))
     if rows:
         refuse_by_mode(case)
