@@ -23,7 +23,7 @@ What a file of rights says, and what requests need. [How to](../howto/rights.md)
 | permission | allows |
 |---|---|
 | `read` | versions, schemas by id and guid, lookup, compatibility checks, lists, config and mode |
-| `bump` | new versions of subjects that exist, and `read` |
+| `bump` | new versions of subjects that exist (also where all versions are soft-deleted), and `read` |
 | `create` | new subjects with their first version, and `bump` |
 | `register` | associations with topics, codecs, encoding ids, properties of groups, and `create` |
 | `delete` | deletes of versions and subjects, soft and permanent |

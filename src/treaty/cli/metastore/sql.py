@@ -144,7 +144,8 @@ def command(
     Without -e and -f statements are read from standard input; on a terminal they are typed, each up to its semicolon, with
     completion by the tabulator key and a history. Each statement is one commit, or all are with --atomic. The first error ends a script with exit code
     1, or 2 where the registry does not answer; what was done before stays. --json prints the results as a list; after an
-    error it prints an object instead, whose member error has the results before it. A DROP with CASCADE shows what would go along, and asks.
+    error it prints an object instead, whose member error has the results before it. A DROP with CASCADE shows what would go along, and asks;
+    without a terminal --yes is needed.
 
     \b
     Examples:

@@ -97,7 +97,11 @@ def unframe(
 
 
 def _read(data: bytes) -> tuple[int | str, int]:
-    """Return id or guid, and the end of the frame header."""
+    """Return id or guid, and the end of the frame header.
+
+    The first byte is read first: how long a frame has to be depends on it. Spark and Arrow, where only an id
+    stands before a payload, say TOO_SHORT before BAD_MAGIC.
+    """
     if not data:
         raise BadRecordError(RecordErrorCode.TOO_SHORT, "no bytes; a frame has 5 (id) or 17 (guid)", data)
     kind = ID_FRAME if data[0] == MAGIC_ID else GUID_FRAME if data[0] == MAGIC_GUID else None

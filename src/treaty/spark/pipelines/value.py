@@ -26,8 +26,9 @@ class Pipeline:
     which is a path too. `with_id` and `with_version` name columns of the good table for the schema id and version of a
     row, empty for none. Delete markers (null values) are counted in the steps; a table that is only appended to has no
     place for them. `message` names a Protobuf message. `evolution` says what may happen to the table of good rows (see
-    `treaty.spark.lake.tables.EVOLUTIONS`). A batch with more than `most_bad` bad rows, or a larger share of them than
-    `worst_share` (0 to 1), ends the stream once they are written.
+    `treaty.spark.lake.tables.EVOLUTIONS`). A batch with more than `most_bad` bad rows, or where bad rows are
+    a larger share of all than `worst_share` (0 to 1; 1 allows any), ends the stream once they are written; topics with subjects of
+    their own are counted each by itself.
 
     `source` is opened by `run`; `start` takes any frame instead. Without a `subject` each topic has its own,
     ``topic-value`` or ``topic-key`` by the `part` that is read, and with several topics ``{topic}`` is part of the good
