@@ -43,6 +43,7 @@ from treaty.core.handlers.registration.state import (
     NEXT,
     RegistrationState,
     case_of,
+    may_be_opaque,
     refuse_by_mode,
     refuse_far_time,
     refuse_private_targets,
@@ -52,7 +53,6 @@ from treaty.core.handlers.schema_ids import new_version, next_number
 from treaty.core.handlers.schemaver.label_order import check_order, is_same_label, label_of_draft
 from treaty.core.handlers.schemaver.label_policy import check_label
 from treaty.core.handlers.schemaver.labels import live_labels
-from treaty.core.handlers.uses import CONFLUENT
 from treaty.core.handlers.validators import inspect, refuse_faults
 from treaty.core.handlers.versions import (
     StoredVersion,
@@ -81,7 +81,6 @@ from treaty.core.refusals import (
 from treaty.core.schema import Draft, Extras
 from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.state.state_tables import SUBJECT
-from treaty.core.state.values import SubjectValue
 from treaty.core.state.view import View
 
 CREATION = "/treaty/createWith"
@@ -95,7 +94,7 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     refuse_bad_subject(request.subject)
     refuse_bad_names(request.names, engine)
     home = view.get(SUBJECT, request.subject)
-    if not _may_be_opaque(request, home):
+    if not may_be_opaque(request, home):
         refuse_unknown_format(request.draft, engine)
     if home is None:
         if request.require_subject:
@@ -117,15 +116,6 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     refuse_far_time(case, command)
     draft = _with_tags(view, case, _complete_draft(case), engine)
     return admit_draft(view, command, case, draft, engine, inherited=extras_of(view, case.latest), parsed=parsed)
-
-
-def _may_be_opaque(request: Register, home: SubjectValue | None) -> bool:
-    """Return whether a format without a plug-in is taken: in a registration by another API than Confluent's.
-
-    Such a one names its origin in `create_with`, or requires a subject that another API has created.
-    """
-    required = home if request.require_subject else None
-    return request.create_with.origin != CONFLUENT or (required is not None and required.origin != CONFLUENT)
 
 
 def admit_draft(

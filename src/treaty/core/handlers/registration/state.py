@@ -7,6 +7,7 @@ from treaty.core.access.private_subjects import is_private
 from treaty.core.command import Command
 from treaty.core.handlers.drafts.schemas import VersionRules, policy_for, version_rules
 from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force
+from treaty.core.handlers.uses import CONFLUENT
 from treaty.core.handlers.versions import StoredVersion, latest_version, schema_row
 from treaty.core.limits import TIME_AHEAD
 from treaty.core.messages.registration import Register, SubjectCreation
@@ -69,6 +70,15 @@ def case_of(
         rules,
         new_config,
     )
+
+
+def may_be_opaque(request: Register, row: SubjectValue | None) -> bool:
+    """Return whether a format without a plug-in is taken: in a registration by another API than Confluent's.
+
+    Such a registration names its origin in `create_with`, or requires a subject that another API has created, whose row is `row`.
+    """
+    required = row if request.require_subject else None
+    return request.create_with.origin != CONFLUENT or (required is not None and required.origin != CONFLUENT)
 
 
 def refuse_unexpected(case: RegistrationState) -> None:
