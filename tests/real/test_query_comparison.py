@@ -5,7 +5,8 @@ import os
 import random
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from treaty.core.limits import COMPARE_ROWS
 from treaty.core.messages.metastore.sources import DescribeSource
 from treaty.core.refusals import Invalid
 from treaty.metastore import Metastore, PlanningOptions
-from treaty.metastore.compared_results import ONLY_OLD, RowCounts
+from treaty.metastore.compared_results import ONLY_NEW, ONLY_OLD, RowCounts
 from treaty.spark.planner.service.statements import StatementPlanner
 from treaty.spark.runner.comparison.query_comparison import BatchComparer
 from treaty.spark.runner.comparison.row_differences import compare_frames
@@ -148,6 +149,54 @@ def test_columns_of_any_name_are_compared(spark: SparkSession, key: tuple[str, .
     assert differences.faults == ((("it's", 1),) if key else ())
     changed = ("it's", json.dumps("2 it's"), json.dumps("2 it's!"))
     assert [row.changes for row in differences.sample if row.changes] == ([(changed,)] if key else [])
+
+
+CELLS = {
+    "n INT": [None, 0, 7], "late BOOLEAN": [None, True, False], "share DOUBLE": [None, 0.5, float("nan")],
+    "price DECIMAL(20,2)": [None, Decimal("0.00"), Decimal("-1.50")], "day DATE": [None, date(2026, 1, 1)],
+}  # fmt: skip
+"""Columns whose values have a fixed width, with some values of each."""
+
+
+@pytest.mark.parametrize("further", [{}, {"word STRING": [None, "", "a"]}], ids=["of fixed width", "with a text"])
+def test_the_columns_of_each_key_are_compared_as_a_model_does(
+    spark: SparkSession, further: dict[str, list[Any]]
+) -> None:
+    dice, columns = random.Random(11), {**CELLS, **further}
+    keys = [(None, 1), (None, None), *((letter, number) for letter in "abc" for number in (None, 1, 2))]
+    old, new = ({key: [dice.choice(values) for values in columns.values()] for key in keys} for _ in range(2))
+    old.pop(("a", 1))
+    new.pop((None, None))
+    new["b", 2] = old["b", 2]
+    kind = ", ".join(("letter STRING", "number INT", *columns))
+    frames = [spark.createDataFrame([(*key, *cells) for key, cells in rows.items()], kind) for rows in (old, new)]
+    differences = compare_frames(*frames, ("letter", "number"))
+    both = [key for key in keys if key in old and key in new]
+    faults = Counter(
+        column.split()[0]
+        for key in both
+        for column, left, right in zip(columns, old[key], new[key], strict=True)
+        if repr(left) != repr(right)
+    )
+    equal = sum(repr(old[key]) == repr(new[key]) for key in both)
+    assert differences.counts == RowCounts(len(old), len(new), equal, 1, 1, len(both) - equal)
+    assert dict(differences.faults) == dict(faults)
+    shown = {
+        kind: [row.values or row.changes for row in differences.sample if row.kind == kind]
+        for kind in (ONLY_OLD, ONLY_NEW)
+    }
+    for kind, lost in ((ONLY_OLD, old[None, None]), (ONLY_NEW, new["a", 1])):
+        ((*cells,),) = shown[kind]
+        assert [name for name, _ in cells] == [column.split()[0] for column in columns]
+        assert [text == "null" for _, text in cells] == [value is None for value in lost]
+
+
+@pytest.mark.parametrize("word", ["", ", 'a' AS word"])
+def test_rows_with_one_key_are_not_mixed(spark: SparkSession, word: str) -> None:
+    old = spark.sql(f"SELECT id, n, m{word} FROM VALUES (1, 7, NULL), (1, NULL, 5), (2, 1, 1) AS t(id, n, m)")
+    new = spark.sql(f"SELECT id, n, m{word} FROM VALUES (1, 7, 5), (2, 1, 1) AS t(id, n, m)")
+    differences = compare_frames(old, new, ("id",))
+    assert (differences.counts, differences.repeated) == (RowCounts(3, 2, 1, 0, 0, 1), 1)
 
 
 def test_lists_of_lists_are_told_apart(spark: SparkSession) -> None:

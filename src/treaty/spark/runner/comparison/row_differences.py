@@ -9,12 +9,22 @@ import json
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DateType,
+    MapType,
+    NumericType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from treaty.core.column_types import lower_name
 from treaty.core.column_types.tokens import print_text
@@ -34,6 +44,8 @@ VALUE_CHARACTERS = 200
 BUCKETS = 4_096
 """Into so many parts rows without a key are put by their hashes; those of the parts that differ are compared one by one."""
 BUCKET, HASH, LOW, HIGH = "bucket", "hash", "low", "high"
+FIXED_WIDTH = (NumericType, BooleanType, DateType, TimestampType, TimestampNTZType)
+"""Types whose values an aggregate can exchange within a row; a decimal is a number."""
 DIGITS = re.compile(r'"\\u0000([^"]*)"')
 """A number with a point in JSON, which no float of Python is made of."""
 JSON_OPTIONS = {
@@ -89,16 +101,15 @@ def compare_frames(old: DataFrame, new: DataFrame, key: Sequence[str], buckets: 
         if unequal is None:
             return FrameDifferences(RowCounts(equal, equal, equal, 0, 0, 0), (), lost, added, (), 0)
         sides = unequal
-    names = [column.new for column in rest]
-    joined = _compare(sides[0].union(sides[1]), names, [column.new for column in identity], has_key=bool(keys))
-    compared = joined.localCheckpoint(eager=False)  # kept by the first job as rows: columns of a cache take more work
-    try:
-        counts, faults, repeated = _count(compared, names, equal, has_key=bool(keys))
-        numbers = {ONLY_OLD: counts.only_old, ONLY_NEW: counts.only_new, DIFFERS: counts.differing}
-        sample = _sample(compared, [kind for kind in (DIFFERS, ONLY_OLD, ONLY_NEW) if numbers[kind]])
-    finally:
-        forget_rows(compared)
-    return FrameDifferences(counts, faults, lost, added, sample, repeated)
+    both = sides[0].union(sides[1])
+    comparison = RowComparison(
+        both, [column.new for column in identity], [column.new for column in rest], equal, has_key=bool(keys)
+    )
+    if comparison.can_keep_cells():
+        differences = _count_and_sample(comparison, keeps_cells=True)
+        if not differences.repeated:  # else cells of several rows with one key were brought together
+            return replace(differences, lost=lost, added=added)
+    return replace(_count_and_sample(comparison, keeps_cells=False), lost=lost, added=added)
 
 
 KEPT_PLAN = "LogicalRDD"
@@ -187,37 +198,90 @@ def leave_equal_buckets(
     return (sides[0].where(is_unequal), sides[1].where(is_unequal)), equal
 
 
-def _compare(both: DataFrame, names: Sequence[str], row_names: Sequence[str], *, has_key: bool) -> DataFrame:
-    """A row for each key, or each distinct row: counts by kind, and of one that is not equal the columns at fault and both sides as JSON."""
-    # By columns of their own, by which queries that group have put their rows into partitions already: those are not moved again.
-    parts = {PART.format(place): quote_name(name) for place, name in enumerate(row_names)}
-    flat = [f"{ROW}.{name} AS {part}" for part, name in parts.items()]
-    # A record among the aggregates lets Spark sort the rows; where the rows are their keys, numbers are enough.
-    firsts = (f"first(IF({SIDE}, NULL, {REST}), true) AS {OLD}", f"first(IF({SIDE}, {REST}, NULL), true) AS {NEW}")
-    sums = (f"sum(IF({SIDE}, 0L, 1L)) AS {OLDS}", f"sum(IF({SIDE}, 1L, 0L)) AS {NEWS}", *(firsts if names else ()))
-    grouped = both.selectExpr(*flat, REST, SIDE).groupBy(*parts).agg(*map(F.expr, sums))
-    row = f"struct({', '.join(f'{part} AS {name}' for part, name in parts.items())}) AS {ROW}"
-    rest = (OLD, NEW) if names else (f"{NO_CELLS} AS {OLD}", f"{NO_CELLS} AS {NEW}")
-    in_both = f"({OLDS} > 0 AND {NEWS} > 0)"
-    unequal = (
-        f"IF({in_both} AND NOT {OLD}.{quote_name(name)} <=> {NEW}.{quote_name(name)}, {print_text(name)}, NULL)"
-        for name in names
-    )
-    faults = f"array_compact(array({', '.join(unequal)}))" if names else "CAST(array() AS ARRAY<STRING>)"
-    marked = grouped.selectExpr(OLDS, NEWS, row, *rest, f"{faults} AS {FAULTS}")
-    differs = f"(size({FAULTS}) > 0)"
-    if has_key:
-        counted = {
-            EQUAL: f"IF({in_both} AND NOT {differs}, 1L, 0L)", "differing": f"IF({differs}, 1L, 0L)",
-            "only_old": f"IF({NEWS} = 0, 1L, 0L)", "only_new": f"IF({OLDS} = 0, 1L, 0L)",
-        }  # fmt: skip
-    else:
-        counted = {
-            EQUAL: f"least({OLDS}, {NEWS})", "differing": "0L",
-            "only_old": f"greatest({OLDS} - {NEWS}, 0L)", "only_new": f"greatest({NEWS} - {OLDS}, 0L)",
-        }  # fmt: skip
-    texts = (f"IF({differs} OR {OLDS} <> {NEWS}, {_print_json(name)}, NULL) AS {name}" for name in (ROW, OLD, NEW))
-    return marked.selectExpr(OLDS, NEWS, FAULTS, *(f"{cell} AS {name}" for name, cell in counted.items()), *texts)
+@dataclass(frozen=True, slots=True)
+class RowComparison:
+    """Rows of two frames, with the columns of their key (or all columns) and the others; so many `equal` rows of both were left out before."""
+
+    both: DataFrame
+    key_names: Sequence[str]
+    names: Sequence[str]
+    equal: int
+    has_key: bool
+
+    def can_keep_cells(self) -> bool:
+        """Return whether Spark can collect the other columns of each key in a row of fixed width, so that it sorts no rows."""
+        rest = self.both.schema[REST].dataType
+        assert isinstance(rest, StructType)
+        return bool(self.names) and all(isinstance(field.dataType, FIXED_WIDTH) for field in rest.fields)
+
+    def group(self, *, keeps_cells: bool) -> DataFrame:
+        """Return a row for each key, or each distinct row, with how often it is there and with the other columns of both frames.
+
+        These are `OLD` and `NEW`. `keeps_cells`: they are collected cell by cell, each from a row in which it is not null.
+        """
+        # By columns of their own, by which queries that group have put their rows into partitions already: those are not moved again.
+        parts = {PART.format(place): quote_name(name) for place, name in enumerate(self.key_names)}
+        flat = [f"{ROW}.{name} AS {part}" for part, name in parts.items()]
+        cells = [quote_name(name) for name in self.names] if keeps_cells else []
+        kept = {f"{REST}.{name}": f"_{place}" for place, name in enumerate(cells)} if cells else {REST: ""}
+        # A record among the aggregates lets Spark sort the rows; where the rows are their keys, numbers are enough.
+        firsts = [
+            f"first(IF({is_other}, NULL, {cell}), true) AS {side}{end}"
+            for side, is_other in ((OLD, SIDE), (NEW, f"NOT {SIDE}"))
+            for cell, end in kept.items()
+        ]
+        sums = (
+            f"sum(IF({SIDE}, 0L, 1L)) AS {OLDS}",
+            f"sum(IF({SIDE}, 1L, 0L)) AS {NEWS}",
+            *(firsts if self.names else ()),
+        )
+        grouped = self.both.selectExpr(*flat, REST, SIDE).groupBy(*parts).agg(*map(F.expr, sums))
+        row = f"struct({', '.join(f'{part} AS {name}' for part, name in parts.items())}) AS {ROW}"
+        return grouped.selectExpr(OLDS, NEWS, row, *(self._print_side(side, cells) for side in (OLD, NEW)))
+
+    def _print_side(self, side: str, cells: Sequence[str]) -> str:
+        """Return the expression of the other columns of a frame: as they were collected, or of none."""
+        if cells:
+            return f"struct({', '.join(f'{side}_{place} AS {name}' for place, name in enumerate(cells))}) AS {side}"
+        return side if self.names else f"{NO_CELLS} AS {side}"
+
+    def mark(self, grouped: DataFrame) -> DataFrame:
+        """Return grouped rows with counts by kind, and of those that are not equal the columns at fault and both sides as JSON."""
+        in_both = f"({OLDS} > 0 AND {NEWS} > 0)"
+        unequal = (
+            f"IF({in_both} AND NOT {OLD}.{quote_name(name)} <=> {NEW}.{quote_name(name)}, {print_text(name)}, NULL)"
+            for name in self.names
+        )
+        faults = f"array_compact(array({', '.join(unequal)}))" if self.names else "CAST(array() AS ARRAY<STRING>)"
+        differs = f"(size({FAULTS}) > 0)"
+        if self.has_key:
+            counted = {
+                EQUAL: f"IF({in_both} AND NOT {differs}, 1L, 0L)", "differing": f"IF({differs}, 1L, 0L)",
+                "only_old": f"IF({NEWS} = 0, 1L, 0L)", "only_new": f"IF({OLDS} = 0, 1L, 0L)",
+            }  # fmt: skip
+        else:
+            counted = {
+                EQUAL: f"least({OLDS}, {NEWS})", "differing": "0L",
+                "only_old": f"greatest({OLDS} - {NEWS}, 0L)", "only_new": f"greatest({NEWS} - {OLDS}, 0L)",
+            }  # fmt: skip
+        texts = (f"IF({differs} OR {OLDS} <> {NEWS}, {_print_json(name)}, NULL) AS {name}" for name in (ROW, OLD, NEW))
+        marked = grouped.selectExpr("*", f"{faults} AS {FAULTS}")
+        return marked.selectExpr(OLDS, NEWS, FAULTS, *(f"{cell} AS {name}" for name, cell in counted.items()), *texts)
+
+
+def _count_and_sample(comparison: RowComparison, *, keeps_cells: bool) -> FrameDifferences:
+    """Return how the rows differ, without the columns of one frame alone."""
+    marked = comparison.mark(comparison.group(keeps_cells=keeps_cells))
+    compared = marked.localCheckpoint(eager=False)  # kept by the first job as rows: columns of a cache take more work
+    try:
+        counts, faults, repeated = _count(compared, comparison.names, comparison.equal, has_key=comparison.has_key)
+        if keeps_cells and repeated:
+            return FrameDifferences(counts, faults, (), (), (), repeated)
+        numbers = {ONLY_OLD: counts.only_old, ONLY_NEW: counts.only_new, DIFFERS: counts.differing}
+        sample = _sample(compared, [kind for kind in (DIFFERS, ONLY_OLD, ONLY_NEW) if numbers[kind]])
+    finally:
+        forget_rows(compared)
+    return FrameDifferences(counts, faults, (), (), sample, repeated)
 
 
 def _count(
