@@ -10,6 +10,7 @@ from tests.laws.holder import ALL
 from tests.laws.timed import TimedBench
 from tests.laws.toy import toy
 from treaty.core.command import Decision
+from treaty.core.handlers.registration.state import NEXT
 from treaty.core.handlers.settings import MODES
 from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
@@ -18,7 +19,7 @@ from treaty.core.messages.contexts import DeleteContext, MakeContext
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType
 from treaty.core.messages.metastore import sources as m
 from treaty.core.messages.metastore.scripts import RunScript, ScriptMember
-from treaty.core.messages.registration import Derive, Register
+from treaty.core.messages.registration import Derive, ForceReason, Register
 from treaty.core.messages.request import Request
 from treaty.core.messages.schemaver import DeletePublished, Publish, PutDraft
 from treaty.core.messages.settings import Config, DeleteConfig, DeleteMode, Scope, SetConfig, SetMode
@@ -27,7 +28,7 @@ from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import Level
 from treaty.core.refusals import Refusal
-from treaty.core.schema import Metadata
+from treaty.core.schema import Draft, Metadata, Rule, RuleSet
 from treaty.core.sources import SourceColumn, SourcePart
 
 S, X = Subject(".", "v/n/toy"), Scope(".x")
@@ -172,6 +173,8 @@ GIVEN: dict[str, Case] = {
     "an id and a number": ((FIRST,), Register(S, toy("a", "b?"), schema_id=90, number=7)),
     "an imported subject": ((), x.ImportSubject(S, SETTINGS)),
     "an imported version": ((FIRST,), x.ImportVersion(S, toy("b?"), 4, 9)),
+    "a version that is there, superseded": ((FIRST, SECOND), x.ImportVersion(S, toy("a"), 0, 1, superseded_by=1)),
+    "numbers of a subject that is there": ((FIRST,), x.ImportSubject(S, SETTINGS, x.HighestNumbers(9))),
     "an imported encoding": ((FIRST,), x.ImportEncoding(S, 3, 0)),
     "an imported association": (
         (FIRST,), t.Associate(TOPIC, (replace(WEAK, given=t.ImportedAssociation(f"{1:032x}")),)),
@@ -188,3 +191,81 @@ def test_ids_are_given_in_the_modes_for_that_alone(mode: str, at: str) -> None:
     refusals = {what: refusal_under(mode, SCOPES[at], *case) for what, case in GIVEN.items()}
     taken = {what for what, refusal in refusals.items() if refusal == ""}
     assert taken == ({*GIVEN} if mode in {"IMPORT", "FORWARD"} else set()), refusals
+
+
+NAMED = Register(S, toy("a"), names=(("n", "1"),))
+RENAMED = Register(S, toy("a"), names=(("n", "2"),))
+OTHER_METADATA = Metadata(properties=(("a", "b"),))
+COMPLETED = SetConfig(Scope(*S), Config(default_metadata=OTHER_METADATA))
+NOTHING_NEW: dict[str, Case] = {
+    "the latest version": ((FIRST,), FIRST),
+    "an older version": ((FIRST, SECOND), FIRST),
+    "a name that it has": ((NAMED,), NAMED),
+    "one of its names": ((NAMED, RENAMED), NAMED),
+    "no name": ((NAMED,), FIRST),
+    "a reason to force it": ((FIRST,), replace(FIRST, force=ForceReason("a", "b"))),
+    "properties that it lacks": ((FIRST,), replace(FIRST, properties=(("a", "b"),))),
+    "a subject that is there": ((FIRST,), replace(FIRST, require_subject=True)),
+    "an imported version": ((FIRST,), x.ImportVersion(S, toy("a"), 0, 1)),
+    "an imported subject": ((FIRST,), x.ImportSubject(S, SETTINGS)),
+    "a source over it": ((SECOND, SOURCE), replace(SOURCE, if_not_exists=True)),
+}  # fmt: skip
+"""Registrations after which all is as before."""
+SOMETHING_NEW: dict[str, Case] = {
+    "a name": ((FIRST,), NAMED),
+    "a name of an older version": ((FIRST, SECOND), NAMED),
+    "another name of the scheme": ((NAMED,), RENAMED),
+    "a name beside one that it has": ((NAMED,), replace(NAMED, names=(("m", "1"), ("n", "1")))),
+    "a name of the latest, which it is to be": ((FIRST,), replace(NAMED, number=NEXT)),
+    "a name where the config completes": ((COMPLETED, FIRST), NAMED),
+    "a name by force": ((FIRST,), replace(NAMED, force=ForceReason("a", "b"))),
+    "a softly deleted version": ((FIRST, SECOND, DeleteVersion(S, 1)), FIRST),
+    "the only version, softly deleted": ((FIRST, DeleteVersion(S, 1)), FIRST),
+    "a softly deleted subject": ((FIRST, DeleteSubject(S)), FIRST),
+    "a hidden version": ((FIRST, SECOND, g.DeleteOrdinal(S, 0)), FIRST),
+    "an older version as the latest": ((FIRST, SECOND), replace(FIRST, number=NEXT)),
+    "metadata": ((FIRST,), Register(S, toy("a", metadata=OTHER_METADATA))),
+    "metadata alone": ((FIRST,), Register(S, Draft("", "TOY", metadata=OTHER_METADATA))),
+    "rules": ((FIRST,), Register(S, toy("a", rules=RuleSet(domain=(Rule("r", type="T"),))))),
+    "a copy with metadata": ((FIRST,), Derive(S, 1, metadata=OTHER_METADATA)),
+}  # fmt: skip
+"""Registrations of a schema that the subject has, which write rows all the same."""
+STANDINGS = ("in read-only mode", "not in import mode", "not in read-write mode")
+"""The endings of what a mode says to a registration."""
+
+
+def standing_under(mode: str, at: Scope, case: Case) -> str:
+    """What a mode says to a registration, with the id that its schema has or without one; empty where it says nothing."""
+    refusal = refusal_under(mode, at, *case)
+    return next((standing for standing in STANDINGS if refusal.endswith(standing)), "")
+
+
+def with_id(case: Case) -> Case:
+    """The same case; its registration gives the id of the first schema, which is that of `FIRST` in all of them."""
+    before, request = case
+    return before, replace(request, schema_id=1) if isinstance(request, Register) else request
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("at", ["a subject", "its context", "everything"])
+def test_a_registration_that_changes_nothing_is_answered_in_every_mode(mode: str, at: str) -> None:
+    if mode == "FORWARD" and at != "everything":
+        return
+    for cases in (NOTHING_NEW, {what: with_id(case) for what, case in NOTHING_NEW.items()}):
+        refusals = {what: refusal_under(mode, SCOPES[at], *case) for what, case in cases.items()}
+        assert {*refusals.values()} == {"nothing is written"}, refusals
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("at", ["a subject", "its context", "everything"])
+def test_a_schema_that_is_there_is_changed_only_where_the_mode_lets_a_new_one_in(mode: str, at: str) -> None:
+    """Without an id in the modes that count ids up, with one in the modes in which the sender gives it."""
+    if mode == "FORWARD" and at != "everything":
+        return
+    expected = "in read-only mode" if mode.startswith("READONLY") else ""
+    importing = mode in {"IMPORT", "FORWARD"}
+    standings = {what: standing_under(mode, SCOPES[at], case) for what, case in SOMETHING_NEW.items()}
+    assert {*standings.values()} == {expected or ("not in read-write mode" if importing else "")}, standings
+    given = {what: with_id(case) for what, case in SOMETHING_NEW.items() if isinstance(case[1], Register)}
+    standings = {what: standing_under(mode, SCOPES[at], case) for what, case in given.items()}
+    assert {*standings.values()} == {expected or ("" if importing else "not in import mode")}, standings
