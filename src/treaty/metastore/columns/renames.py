@@ -8,6 +8,7 @@ from treaty.core.column_types.leaf_paths import ELEMENT, VALUE, LeafPath, print_
 from treaty.core.limits import COLUMN_RECURSION, COLUMNS
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.avro.model import AvroArray, AvroMap, AvroRecord, AvroSchema, AvroType, AvroUnion, is_null
+from treaty.formats.avro.resolution import pair_fields
 from treaty.formats.protobuf.model import Field, Message, ProtoSchema, ProtoSymbol
 from treaty.plan.registry_queries import parse_resolved
 
@@ -63,14 +64,12 @@ class _AvroRenames:
     def _walk_records(
         self, old: AvroRecord, new: AvroRecord, path: LeafPath, around: tuple[str, ...]
     ) -> Iterator[Renamed]:
-        old_fields = {one.name: one for one in old.fields}
-        names = {one.name for one in new.fields}
-        for field in new.fields:
-            old_name = next((one for one in (field.name, *field.aliases) if one in old_fields), None)
-            if old_name is None or (old_name != field.name and old_name in names):
-                continue
-            yield (*path, old_name), field.name
-            yield from self.walk(old_fields[old_name].type, field.type, (*path, old_name), around)
+        pairs = pair_fields(old, new)
+        for was in old.fields:
+            now = pairs.get(was.name)
+            if now is not None:
+                yield (*path, was.name), now.name
+                yield from self.walk(was.type, now.type, (*path, was.name), around)
 
     def _walk_branches(
         self, old: list[AvroType], new: list[AvroType], path: LeafPath, around: tuple[str, ...]

@@ -16,6 +16,7 @@ from treaty.plan.encoding.target import (
     MapTarget,
     RecordTarget,
     UnionTarget,
+    pair_names,
 )
 from treaty.plan.errors import PlanError
 
@@ -112,10 +113,11 @@ class _ColumnPairing:
 
     def _fields(self, have: Struct, target: RecordTarget, path: str) -> ColumnConversion:
         by_name = {one.name: one for one in have.columns}
-        field_names = {name for member in target.members for name in (member.name, *member.aliases)}
-        for strange in sorted(by_name.keys() - field_names):
+        sources = pair_names(by_name, [(member.name, member.aliases) for member in target.members])
+        for strange in sorted(by_name.keys() - {*sources.values()}):
             self.problems.append(f"the schema has no field for {path}/{strange}: drop it first")
-        parts = [part for member in target.members if (part := self._member(by_name, member, path)) is not None]
+        columns = {name: by_name[source] for name, source in sources.items()}
+        parts = [part for one in target.members if (part := self._member(columns.get(one.name), one, path)) is not None]
         kinds = ", ".join(f"{quote_name(part.name)}: {part.fit.type}" for part in parts)
         same = [part.source for part in parts] == [one.name for one in have.columns] and all(
             part.fit.same and part.name == part.source for part in parts
@@ -127,19 +129,18 @@ class _ColumnPairing:
             path, "record", f"STRUCT<{kinds}>", type_ddl(have), same=same, parts=tuple(parts), checks=oneofs
         )
 
-    def _member(self, by_name: dict[str, Column], member: FieldTarget, path: str) -> ConversionPart | None:
+    def _member(self, column: Column | None, member: FieldTarget, path: str) -> ConversionPart | None:
         member_path = f"{path}/{member.name}"
-        source = next((name for name in (member.name, *member.aliases) if name in by_name), None)
-        if source is not None:
-            free = by_name[source].nullable and not member.nullable
-            conversion = self.place(by_name[source].type, member.handle, member_path, nullable=free)
+        if column is not None:
+            free = column.nullable and not member.nullable
+            conversion = self.place(column.type, member.handle, member_path, nullable=free)
             if conversion is not None and member.nullable:
                 conversion = replace(conversion, required=False)
             if conversion is not None and member.present:
                 conversion = ColumnConversion(
                     member_path, "present", "VARIANT", conversion.type, parts=(ConversionPart("", "", conversion),)
                 )
-            return ConversionPart(member.name, source, conversion) if conversion else None
+            return ConversionPart(member.name, column.name, conversion) if conversion else None
         if member.default is not None:
             return ConversionPart(member.name, "", replace(member.default, path=member_path))
         if not member.nullable:

@@ -1,6 +1,6 @@
 """What a schema wants at one place, in words that all formats share; what is inside is looked at when it is needed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,3 +76,19 @@ class UnionTarget:
 
 Target = LeafTarget | RecordTarget | ListTarget | MapTarget | UnionTarget
 FindTarget = Callable[[Handle], Target]
+
+
+def pair_names(columns: Collection[str], fields: Sequence[tuple[str, Sequence[str]]]) -> dict[str, str]:
+    """Return the column of each field that has one; a field is a name and its aliases.
+
+    As where records are read: a column is the field of its name, else one that has it for an alias and no column of its own
+    name. It goes into one field; of several with one alias the last counts.
+    """
+    sources = {name: name for name, _ in fields if name in columns}
+    free = {*columns} - sources.keys()
+    for name, aliases in reversed(fields):
+        source = None if name in sources else next((alias for alias in aliases if alias in free), None)
+        if source is not None:
+            sources[name] = source
+            free.discard(source)
+    return sources

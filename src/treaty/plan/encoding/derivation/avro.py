@@ -28,6 +28,7 @@ from treaty.formats.avro.parser import parse_schema
 from treaty.plan.encoding.avro import make_targets
 from treaty.plan.encoding.derivation.containment import is_held
 from treaty.plan.encoding.options import DeriveOptions
+from treaty.plan.encoding.target import pair_names
 from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
 
@@ -76,9 +77,10 @@ class _AvroSchemaBuilder:
     def record(self, have: Struct, full: str, old: AvroRecord | None, path: str) -> AvroReference:
         """A record with the old one's fields that hold or need no column, and with the columns."""
         by_name = {one.name: one for one in have.columns}
+        sources = pair_names(by_name, [(field.name, field.aliases) for field in old.fields] if old else ())
         fields = []
         for field in old.fields if old else ():
-            source = next((name for name in (field.name, *field.aliases) if name in by_name), None)
+            source = sources.get(field.name)
             if source is None:
                 if field.default is not ABSENT:
                     fields.append(field)
