@@ -17,7 +17,7 @@ from treaty.core.access.rights import ANONYMOUS
 from treaty.core.command import Command
 from treaty.core.limits import QUEUE
 from treaty.core.messages.request import Request
-from treaty.core.refusals import OutcomeUnknown, Unavailable
+from treaty.core.refusals import Unavailable
 from treaty.core.registry import Reply
 from treaty.core.schema_engine import Question
 from treaty.core.state.commit import PositionToken
@@ -302,8 +302,7 @@ class CommandQueue:
         if self.read_only:
             away = Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS)
             for command in self._line:
-                unknown = command.may_be_in_log(self._follower.tables)
-                command.fail(OutcomeUnknown(command.command.command_id) if unknown else away)
+                command.fail_unwritten(self._follower.tables, away)
             self._line.clear()
             self.barriers.fail(away)
         batch: list[QueuedCommand] = []
@@ -338,7 +337,7 @@ class CommandQueue:
         try:
             await self._schemas.answer_questions(command.session, questions)
         except Exception as error:  # noqa: BLE001 - whatever a format or the pool raises belongs to this command
-            command.fail(error)
+            command.fail_unwritten(self._follower.tables, error)
         command.resume()
         self._line.append(command)
         self._wake.set()

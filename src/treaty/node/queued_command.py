@@ -294,14 +294,15 @@ class QueuedCommand:
         if not self.is_over:
             self.answered.set_exception(error)
 
+    def fail_unwritten(self, tables: Tables, error: Exception) -> None:
+        """Fail it with an error that says it has no effect, or with `OutcomeUnknown` where it may be in the log."""
+        self.fail(OutcomeUnknown(self.command.command_id) if self.may_be_in_log(tables) else error)
+
     def expire(self, tables: Tables, why: str = "", retry_after: float = 1.0) -> None:
         """Fail it at its deadline; `why` it was not decided, if known, and the seconds before a retry."""
-        if self.may_be_in_log(tables):
-            self.fail(OutcomeUnknown(self.command.command_id))
-        else:
-            because = f"{why}; " if why else ""
-            reason = f"{because}the command was not written in time, and has no effect"
-            self.fail(Unavailable(reason, retry_after))
+        because = f"{why}; " if why else ""
+        reason = f"{because}the command was not written in time, and has no effect"
+        self.fail_unwritten(tables, Unavailable(reason, retry_after))
 
 
 def refuse_token(token: PositionToken, position: Position) -> Invalid:
