@@ -22,7 +22,7 @@ from treaty.core.messages.schemas import SchemaFound
 from treaty.core.messages.versions import VersionFound
 from treaty.core.names import subject_of
 from treaty.core.refusals import AlreadyDeleted, Incompatible, InvalidSchema, NotFound, Refusal
-from treaty.core.schema import Draft, Metadata, Reference
+from treaty.core.schema import Draft, Metadata, Pairs, Reference
 from treaty.formats.registry import find_formats
 
 PAGE = 1000
@@ -68,10 +68,13 @@ references = click.option(
 )
 
 
-def read_draft(client: Connection, file: str, format_name: str | None, references: tuple[str, ...]) -> Draft:
-    """Read the schema in a file, with references as ``NAME=SUBJECT:VERSION``."""
+def read_draft(
+    client: Connection, file: str, format_name: str | None, references: tuple[str, ...], properties: Pairs = ()
+) -> Draft:
+    """Read the schema in a file, with references as ``NAME=SUBJECT:VERSION`` and properties as its metadata."""
     (source,) = read_sources([file], format_name, find_formats())
-    return Draft(source.text, source.format, tuple(_parse_reference(client, each) for each in references))
+    bound = tuple(_parse_reference(client, each) for each in references)
+    return Draft(source.text, source.format, bound, Metadata(properties=properties) if properties else None)
 
 
 def _parse_reference(client: Connection, word: str) -> Reference:
@@ -129,9 +132,7 @@ def register(
     pairs = parse_pairs(properties)
     with connection.open_registry(registry, "create") as client:
         warnings = registry_warnings.collect_warnings(client)
-        draft = read_draft(client, file, format_, references)
-        if pairs:
-            draft = Draft(draft.text, draft.format, draft.references, Metadata(properties=pairs))
+        draft = read_draft(client, file, format_, references, pairs)
         why = None if force is None else ForceReason("command line", force)
         try:
             registered = client.register(subject, draft, normalize=normalize or None, force=why)
