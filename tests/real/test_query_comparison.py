@@ -151,7 +151,7 @@ def test_columns_of_any_name_are_compared(spark: SparkSession, key: tuple[str, .
     assert [row.changes for row in differences.sample if row.changes] == ([(changed,)] if key else [])
 
 
-CELLS = {
+CELLS: dict[str, list[Any]] = {
     "n INT": [None, 0, 7], "late BOOLEAN": [None, True, False], "share DOUBLE": [None, 0.5, float("nan")],
     "price DECIMAL(20,2)": [None, Decimal("0.00"), Decimal("-1.50")], "day DATE": [None, date(2026, 1, 1)],
 }  # fmt: skip
@@ -164,31 +164,29 @@ def test_the_columns_of_each_key_are_compared_as_a_model_does(
 ) -> None:
     dice, columns = random.Random(11), {**CELLS, **further}
     keys = [(None, 1), (None, None), *((letter, number) for letter in "abc" for number in (None, 1, 2))]
-    old, new = ({key: [dice.choice(values) for values in columns.values()] for key in keys} for _ in range(2))
-    old.pop(("a", 1))
-    new.pop((None, None))
+    old, new = (
+        {key: tuple(map(dice.choice, columns.values())) for key in keys if key != absent}
+        for absent in (("a", 1), (None, None))
+    )
     new["b", 2] = old["b", 2]
     kind = ", ".join(("letter STRING", "number INT", *columns))
     frames = [spark.createDataFrame([(*key, *cells) for key, cells in rows.items()], kind) for rows in (old, new)]
-    differences = compare_frames(*frames, ("letter", "number"))
-    both = [key for key in keys if key in old and key in new]
+    differences = compare_frames(frames[0], frames[1], ("letter", "number"))
+    both, names = [key for key in keys if key in old and key in new], [column.split()[0] for column in columns]
     faults = Counter(
-        column.split()[0]
+        name
         for key in both
-        for column, left, right in zip(columns, old[key], new[key], strict=True)
-        if repr(left) != repr(right)
+        for name, before, after in zip(names, old[key], new[key], strict=True)
+        if repr(before) != repr(after)
     )
     equal = sum(repr(old[key]) == repr(new[key]) for key in both)
     assert differences.counts == RowCounts(len(old), len(new), equal, 1, 1, len(both) - equal)
     assert dict(differences.faults) == dict(faults)
-    shown = {
-        kind: [row.values or row.changes for row in differences.sample if row.kind == kind]
-        for kind in (ONLY_OLD, ONLY_NEW)
+    nulls = {row.kind: {name: text == "null" for name, text in row.values} for row in differences.sample if row.values}
+    only = {ONLY_OLD: old[None, None], ONLY_NEW: new["a", 1]}
+    assert nulls == {
+        kind: {name: cell is None for name, cell in zip(names, cells, strict=True)} for kind, cells in only.items()
     }
-    for kind, lost in ((ONLY_OLD, old[None, None]), (ONLY_NEW, new["a", 1])):
-        ((*cells,),) = shown[kind]
-        assert [name for name, _ in cells] == [column.split()[0] for column in columns]
-        assert [text == "null" for _, text in cells] == [value is None for value in lost]
 
 
 @pytest.mark.parametrize("word", ["", ", 'a' AS word"])

@@ -223,12 +223,12 @@ class RowComparison:
         parts = {PART.format(place): quote_name(name) for place, name in enumerate(self.key_names)}
         flat = [f"{ROW}.{name} AS {part}" for part, name in parts.items()]
         cells = [quote_name(name) for name in self.names] if keeps_cells else []
-        kept = {f"{REST}.{name}": f"_{place}" for place, name in enumerate(cells)} if cells else {REST: ""}
+        endings = {f"{REST}.{name}": f"_{place}" for place, name in enumerate(cells)} if cells else {REST: ""}
         # A record among the aggregates lets Spark sort the rows; where the rows are their keys, numbers are enough.
         firsts = [
-            f"first(IF({is_other}, NULL, {cell}), true) AS {side}{end}"
+            f"first(IF({is_other}, NULL, {cell}), true) AS {side}{ending}"
             for side, is_other in ((OLD, SIDE), (NEW, f"NOT {SIDE}"))
-            for cell, end in kept.items()
+            for cell, ending in endings.items()
         ]
         sums = (
             f"sum(IF({SIDE}, 0L, 1L)) AS {OLDS}",
