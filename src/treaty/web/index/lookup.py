@@ -30,7 +30,7 @@ FACETS = 20
 """Values of one facet that are counted, the most frequent ones."""
 COUNTED_ROWS = 500
 """Rows of the index that are passed over to count further versions where the page is full; past them more is said to be found."""
-CACHE_BYTES = 8 << 20
+CACHE_BYTES = 6 << 20
 """Pages of the index that a process keeps in memory: a search reads rows of a thousand schemas and subjects, each in a page of its own."""
 ROWS_LEARNING = 10_000
 """Versions that a search passes over while it is not known whether its caller may read few subjects or many."""
