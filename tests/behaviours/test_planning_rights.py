@@ -70,6 +70,24 @@ def test_the_source_is_written_with_the_rights_of_who_sent_the_statement(
         assert (ended.refusal.kind, ended.refusal.reason.rule) == ("forbidden", "RIGHTS")
 
 
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize(
+    ("may", "makes", "adds"), [("bump", False, True), ("create", True, True), ("read", False, False)]
+)
+def test_the_subject_of_a_planned_source_is_made_by_who_may_make_subjects_and_gets_a_version_of_who_may_add_one(
+    one: Connection, may: Permission, *, makes: bool, adds: bool, there: bool
+) -> None:
+    subject = Subject(".", "late-value")
+    if there:
+        one.ask(CreateSubject(subject, GroupSettings("confluent")))
+    rules = (replace(SENDER[0], subjects=()), rule(may, (), ("late-*",), ()), SENDER[1])
+    call = CallOptions(principal="user:a", access=Access(rules))
+    outcome = one.ask(RequestPlan("late", QUERY, place="late"), call).answer
+    plan_once(one.registry, SelectPlanner())
+    ended = one.ask(GetPlan("late", outcome.command), call).answer
+    assert (ended.state == "stored") is (adds if there else makes), ended.refusal
+
+
 class TellingPlanner(SelectPlanner):
     """Refuses each query with the columns of what it reads, as an analyser of SQL does."""
 

@@ -54,6 +54,7 @@ Case = tuple[tuple[Request[Any], ...], Request[Any]]
 CHANGES: dict[str, Case] = {
     "a subject": ((), FIRST),
     "a version": ((FIRST,), SECOND),
+    "a name of a version that is there": ((FIRST,), replace(FIRST, names=(("x", "n"),))),
     "a version from another": ((FIRST,), Derive(S, 1, metadata=Metadata(properties=(("a", "b"),)))),
     "a softly deleted version": ((FIRST, SECOND), DeleteVersion(S, 1)),
     "a deleted version": ((FIRST, SECOND, DeleteVersion(S, 1)), DeleteVersion(S, 1, permanent=True)),

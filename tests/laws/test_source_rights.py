@@ -1,6 +1,8 @@
 """Rights to sources as laws: what a rule with and without patterns of sources covers, and what each request needs."""
 
 from collections.abc import Iterable
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from treaty.core.messages.metastore import sources as metastore
 from treaty.core.messages.registration import Register
 from treaty.core.messages.request import Request
 from treaty.core.names import Subject
+from treaty.core.operations import OPERATIONS
 
 OF_SOURCES: dict[Permission, list[Request[Any]]] = {
     "read": [metastore.DescribeSource("Orders"), metastore.ListDependents("ORDERS")],
@@ -55,8 +58,12 @@ def rule(
     return AccessRule(("user:a",), with_included([may]), tuple(subjects), (".",), tuple(topics), sources=tuple(names))
 
 
+def pin_of(subject: str) -> sources.SchemaPin:
+    return sources.SchemaPin(".", subject, 1, 0, 1)
+
+
 def part_of(subject: str) -> sources.SourcePart:
-    return sources.SourcePart("AVRO", pin=sources.SchemaPin(".", subject, 1, 0, 1))
+    return sources.SourcePart("AVRO", pin=pin_of(subject))
 
 
 ON_ORDERS = rule("register", ["orders"])
@@ -76,6 +83,34 @@ NEEDED: dict[str, tuple[Request[Any], list[AccessRule]]] = {
             rule("query", ["paid"]),
             rule("query", ["sent"]),
         ],
+    ),
+    "a query that pins what it reads": (
+        metastore.CreateSource(
+            metastore.SourceDefinition(
+                "orders",
+                "STREAM",
+                "",
+                (),
+                query=sources.QueryPlan(
+                    "SELECT 1",
+                    (
+                        sources.SourceRead("paid", 1, value=pin_of("v")),
+                        sources.SourceRead("sent", 1, key=pin_of("k"), value=pin_of("w")),
+                    ),
+                ),
+            )
+        ),
+        [
+            ON_ORDERS,
+            *(rule("query", [name]) for name in ("paid", "sent")),
+            *(rule("read", subjects=[name]) for name in "vkw"),
+        ],
+    ),
+    "a key and a value of a topic": (
+        metastore.CreateSource(
+            metastore.SourceDefinition("orders", "TABLE", "", (), key=sources.SourcePart("JSON"), place="t")
+        ),
+        [ON_ORDERS, rule("register", topics=["t"])],
     ),
     "both parts with a pin": (
         metastore.CreateSource(
@@ -129,3 +164,32 @@ def test_a_request_about_several_things_needs_permission_on_each(name: str) -> N
     for place, each in enumerate(rules):
         others = rules[:place] + rules[place + 1 :]
         assert not allowed(Access(tuple(others)), request), f"without {each}"
+
+
+FOLDER = metastore.SourceDefinition("orders", "STREAM", "", (), connector="delta", place="lake/Orders/")
+
+
+def test_a_folder_is_no_topic() -> None:
+    """Who may register the subjects of a topic of that name may not write there, and the other way round."""
+    folder = metastore.CreateSource(FOLDER)
+    topic = metastore.CreateSource(replace(FOLDER, connector="kafka"))
+    of_folder = rule("register", topics=["path:lake/Orders"])
+    of_topic = rule("register", topics=["lake/Orders/"])
+    for request, needed, other in ((folder, of_folder, of_topic), (topic, of_topic, of_folder)):
+        assert allowed(Access((ON_ORDERS, needed)), request)
+        assert not allowed(Access((ON_ORDERS, other)), request)
+
+
+def value_at(request: object, path: str) -> object:
+    """What a request has at a path; raises where it has no such member. The empty path is the request."""
+    value: Any = request
+    for name in path.split("/")[1:]:
+        value = value[int(name)] if name.isdigit() else getattr(value, name)
+    return value
+
+
+@pytest.mark.parametrize("request_", [*chain(*OF_SOURCES.values()), *(request for request, _ in NEEDED.values())])
+def test_a_need_names_the_member_that_it_is_for(request_: Request[Any]) -> None:
+    """Forbidden requests say by it which of their members asks for too much."""
+    for need in OPERATIONS[type(request_)].permissions(request_):
+        value_at(request_, need.path)

@@ -128,7 +128,9 @@ def associate(view: View, command: Command[Associate], engine: SchemaEngine) -> 
     kinds: set[str] = set()
     for spec in request.wishes:
         if spec.kind in kinds:
-            raise invalid_association("associationType", f"'{spec.kind[:100]}' is listed twice", spec.kind[:100])
+            raise invalid_association(
+                "associationType", f"'{spec.kind[:100]}' is listed twice", spec.kind[:100], allowed="each type once"
+            )
         kinds.add(spec.kind)
     change = ResourceChange(request.resource, tuple(AssociationChange(op, spec) for spec in request.wishes))
     bound = _apply_change(stage, change, nameless=nameless)
@@ -209,7 +211,9 @@ def _find_known(view: View, resource: Resource) -> Resource:
         )
     ties = tied.of_resource(view, resource.id)
     if ties and tied.resource_of(ties[0]) != resource:  # which one it is may be a secret
-        raise invalid_association("resourceName", "the id belongs to another resource", resource.name)
+        raise invalid_association(
+            "resourceName", "the id belongs to another resource", resource.name, allowed="the resource that has the id"
+        )
     return resource
 
 
@@ -311,7 +315,7 @@ def _complete_import(
     except ValueError:
         raise invalid_association("guid", "must be a UUID", imported.guid[:100]) from None
     if any(stage.view.find(ASSOCIATION_BY_GUID, (guid,))):
-        raise invalid_association("guid", "belongs to another association", guid)
+        raise invalid_association("guid", "belongs to another association", guid, allowed="a guid of no association")
     return replace(imported, guid=guid)
 
 

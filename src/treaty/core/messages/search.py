@@ -87,7 +87,8 @@ class Search(Request[SearchResults]):
 def parse_terms(text: str) -> tuple[SearchTerm, ...]:
     """Parse a search. Raises `Invalid` for an unknown term, an empty search, and past a limit."""
     if len(text) > NAME_LENGTH:
-        raise Invalid.of("NAME_LENGTH", "The search is too long", allowed=f"at most {NAME_LENGTH} characters")
+        allowed = f"at most {NAME_LENGTH} characters"
+        raise Invalid.of("NAME_LENGTH", "The search is too long", path="/text", allowed=allowed)
     terms = []
     for match in _TERM.finditer(text):
         name, value = (match["field"] or "").lower(), match["quoted"] if match["quoted"] is not None else match["word"]
@@ -103,5 +104,7 @@ def parse_terms(text: str) -> tuple[SearchTerm, ...]:
         message = "The search has no words"
         raise Invalid.of("SEARCH_EMPTY", message, path="/text", allowed=f"words, or terms: {', '.join(TERMS)}")
     if len(terms) > SEARCH_TERMS:
-        raise Invalid.of("SEARCH_TERMS", "The search has too many terms", allowed=f"at most {SEARCH_TERMS}")
+        raise Invalid.of(
+            "SEARCH_TERMS", "The search has too many terms", path="/text", allowed=f"at most {SEARCH_TERMS}"
+        )
     return tuple(terms)

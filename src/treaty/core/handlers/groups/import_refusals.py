@@ -23,16 +23,18 @@ def highest_of(view: View, key: CounterKey) -> int:
     return -1 if counter is None else counter.highest
 
 
-def refuse_far(subject: Subject, kind: str, highest: int, number: int) -> None:
-    """Raise `TooLarge` for a number that no counter reaches, or one far above those that were given."""
+def refuse_far(subject: Subject, kind: str, highest: int, number: int, path: str) -> None:
+    """Raise `TooLarge` for a number that no counter reaches, or one far above those that were given; `path` is where the request has it."""
     if number > limits.COUNTER:
-        raise TooLarge.of("COUNTER", f"counter {kind}: {number}", allowed=f"at most {limits.COUNTER}")
+        raise TooLarge.of(
+            "COUNTER", f"counter {kind}: {number}", path=path, new=str(number), allowed=f"at most {limits.COUNTER}"
+        )
     if number > highest + limits.ID_GAP:
         raise TooLarge.of(
             "ID_GAP",
             f"number {number} of counter {kind} lies more than {limits.ID_GAP} above {highest}, the highest one of subject "
             f"'{subject}'",
-            path=f"/{kind}",
+            path=path,
             subject=str(subject),
             old=str(highest),
             new=str(number),

@@ -105,14 +105,17 @@ def _raise_counters(
     view: View, subject: Subject, generation: int, highest: HighestNumbers, *, private: bool
 ) -> tuple[Row, ...]:
     """Rows of the counters that are behind."""
-    highest_numbers = [(ordinals_key(subject, generation), highest.ordinal), (encodings_key(subject), highest.encoding)]
+    highest_numbers = [
+        (ordinals_key(subject, generation), highest.ordinal, "ordinal"),
+        (encodings_key(subject), highest.encoding, "encoding"),
+    ]
     highest_numbers += [
-        (types_key(subject, generation, format_, name), number) for format_, name, number in highest.types
+        (types_key(subject, generation, format_, name), number, "types") for format_, name, number in highest.types
     ]
     raised: dict[CounterKey, int] = {}
-    for key, number in highest_numbers:
+    for key, number, member in highest_numbers:
         stored = max(highest_of(view, key), raised.get(key, -1))
-        refuse_far(subject, key.kind, stored, number)
+        refuse_far(subject, key.kind, stored, number, f"/highest/{member}")
         if number > stored:
             raised[key] = number
     return tuple(make_row(COUNTER, key, Counter(number, private=private)) for key, number in raised.items())
@@ -138,7 +141,7 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
     refuse_taken_number(view, request)
     ordinals = ordinals_key(subject, home.generation)
     types = types_key(subject, home.generation, draft.format, new.type_name)
-    refuse_far(subject, ordinals.kind, highest_of(view, ordinals), request.ordinal)
+    refuse_far(subject, ordinals.kind, highest_of(view, ordinals), request.ordinal, "/ordinal")
     type_version = _type_version(view, request, new, types)
     names = NewNames(new_names(subject, home, new, engine), request.names)
     as_register = _as_register(command, Register(subject, draft, schema_id=request.schema_id, names=request.names))
@@ -243,7 +246,7 @@ def _type_version(view: View, request: ImportVersion, new: ParsedDraft, types: C
     highest, type_version = highest_of(view, types), request.type_version
     if type_version < 0:
         type_version = highest + 1
-    refuse_far(request.subject, types.kind, highest, type_version)
+    refuse_far(request.subject, types.kind, highest, type_version, "/type_version")
     kind = (new.draft.format, new.type_name, type_version)
     neighbours = (version for _, version in stored_versions(view, request.subject) if version.revision_of < 0)
     is_free = type_version > highest or request.revision_of >= 0
@@ -302,7 +305,7 @@ def import_encoding(view: View, command: Command[ImportEncoding], engine: Schema
     refuse_unless_importing(view, subject)
     counter = encodings_key(subject)
     highest = highest_of(view, counter)
-    refuse_far(subject, counter.kind, highest, request.encoding_id)
+    refuse_far(subject, counter.kind, highest, request.encoding_id, "/encoding_id")
     rows = (
         make_row(ENCODING, EncodingKey(*subject, request.encoding_id), value),
         make_row(COUNTER, counter, Counter(max(highest, request.encoding_id))),
