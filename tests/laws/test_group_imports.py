@@ -11,7 +11,8 @@ from treaty.core.messages import groups as g
 from treaty.core.messages import transfers as x
 from treaty.core.messages.registration import Register
 from treaty.core.messages.request import Request
-from treaty.core.messages.settings import Scope, SetMode
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.schema import Draft
@@ -108,3 +109,21 @@ def test_a_version_is_superseded_by_one_that_is_there(registry: Connection) -> N
 
 def test_a_version_is_imported_with_the_format_that_it_has(registry: Connection) -> None:
     assert refused(registry, x.ImportVersion(S, Draft('"int"', g.ANY_FORMAT), 8, 9)) == "FORMAT_UNKNOWN"
+
+
+@pytest.mark.parametrize(("state", "shown"), [("live", 5), ("soft", 5), ("hidden", -1)])
+def test_a_hidden_version_supersedes_none_any_more(registry: Connection, state: x.KeptState, shown: int) -> None:
+    """A version that was superseded by one that is there is exported with it until that one is hidden."""
+    registry.ask(x.ImportVersion(S, LONG, 7, 8, superseded_by=5))
+    registry.ask(SetMode(Scope("."), "READWRITE"))
+    if state != "live":
+        registry.ask(DeleteVersion(S, 6))
+    if state == "hidden":
+        registry.ask(SetConfig(Scope(*S), Config(level="NONE")))
+        assert registry.ask(Register(S, INT)).answer.created
+    exported = registry.ask(x.ExportVersions()).answer.versions
+    by = {(one.version.ordinal, one.state): one.superseded_by for one in exported}
+    assert by[7, "live"] == shown
+    assert (5, state) in by
+    (superseding,) = (one for one in exported if one.version.ordinal == 5)
+    assert superseding.superseded_by == -1

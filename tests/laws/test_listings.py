@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.laws.toy import EMPTY, Bench, S, ToyGrammar, put, toy
@@ -38,6 +38,9 @@ states = st.sampled_from(["live", "live", "soft", "hidden"])
 histories = st.dictionaries(subjects, st.lists(states, min_size=1, max_size=3), max_size=12)
 prefixes = st.builds(Subject, contexts | st.just("*"), st.sampled_from(["", "a", ":", "x", "ab"]))
 visibles = st.sampled_from(get_args(Visible))
+ANYWHERE = Subject("*", "")
+GONE = {Subject(".", name): made for name, made in (("a", ["soft"]), ("ab", ["live", "soft"]), ("b", ["soft"]), ("z", ["live"]))}
+"""Subjects that are deleted, and others that are not, in turns."""
 SHOWN = {"live": {"live"}, "all": {"live", "soft"}, "deleted": {"soft"}}
 
 
@@ -77,7 +80,9 @@ def paged(ask_page: Callable[[Any], Sequence[A]], size: int, place: Callable[[A]
             return found
 
 
-@given(histories, prefixes, visibles, st.integers(1, 4), st.integers(0, 5))
+@given(histories, prefixes, visibles, st.integers(0, 4), st.integers(0, 5))
+@example(GONE, ANYWHERE, "live", 1, 1)
+@example(GONE, ANYWHERE, "deleted", 1, 1)
 def test_subjects(history: dict[Subject, list[str]], prefix: Subject, visible: Visible, size: int, offset: int) -> None:
     tables = tables_of(history)
     expected = sorted(
@@ -89,7 +94,7 @@ def test_subjects(history: dict[Subject, list[str]], prefix: Subject, visible: V
 
     assert list(ask(tables, whole).names) == expected
     assert list(ask(tables, replace(whole, offset=offset, limit=size)).names) == expected[offset : offset + size]
-    pages = paged(lambda after: ask(tables, replace(whole, limit=size, after=after)).names, size, str)
+    pages = paged(lambda after: ask(tables, replace(whole, limit=size or 1, after=after)).names, size or 1, str)
     assert pages == expected
 
 
@@ -97,7 +102,10 @@ def place_of(one: VersionFound) -> tuple[str, int]:
     return one.subject, one.number
 
 
-@given(histories, prefixes, visibles, st.booleans(), st.integers(1, 4), st.integers(0, 5))
+@given(histories, prefixes, visibles, st.booleans(), st.integers(0, 4), st.integers(0, 5))
+@example(GONE, ANYWHERE, "live", True, 1, 1)
+@example(GONE, ANYWHERE, "deleted", True, 1, 1)
+@example(GONE, ANYWHERE, "all", True, 1, 1)
 def test_versions(
     history: dict[Subject, list[str]], prefix: Subject, visible: Visible, latest: object, size: int, offset: int
 ) -> None:
@@ -111,7 +119,7 @@ def test_versions(
     assert [place_of(one) for one in ask(tables, whole).versions] == expected
     some = ask(tables, replace(whole, offset=offset, limit=size)).versions
     assert [place_of(one) for one in some] == expected[offset : offset + size]
-    pages = paged(lambda after: ask(tables, replace(whole, limit=size, after=after)).versions, size, place_of)
+    pages = paged(lambda after: ask(tables, replace(whole, limit=size or 1, after=after)).versions, size or 1, place_of)
     assert [place_of(one) for one in pages] == expected
 
 
