@@ -17,7 +17,7 @@ from treaty.core.names import subject_of
 from treaty.core.schema import Draft, Reference
 from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.plan.ddl import parse_type
-from treaty.plan.encoding.encode_plans import check_columns, make_encode_plan
+from treaty.plan.encoding.encode_plans import check_columns, make_draft, make_encode_plan
 from treaty.plan.encoding.fit import ColumnConversion
 from treaty.plan.encoding.options import DeriveOptions, EncodeOptions, Framed
 from treaty.plan.encoding.value import EncodePlan
@@ -258,3 +258,42 @@ def test_columns_of_rows_have_the_type_of_their_first_value(registry: Connection
     assert table.to_pylist()[1] == {"a": 2, "b": None, "c": None}
     assert pa.types.is_string(table_of_rows(("a",), []).schema.types[0])
     assert parse_type("INT") == INT
+
+
+TEXT_OF = {"AVRO": '"int"', "JSON": '{"type":"integer"}'}
+
+
+@pytest.mark.parametrize("latest", ["", "AVRO", "JSON"])
+@pytest.mark.parametrize("said", ["", "AVRO", "JSON"])
+def test_a_text_is_of_the_format_that_is_said_else_of_that_of_the_subject(
+    registry: Connection, said: str, latest: str
+) -> None:
+    place = subject_of("s")
+    if latest:
+        registry.ask(Register(place, Draft(TEXT_OF[latest], latest)))
+    draft = make_draft(registry, place, (), EncodeOptions(schema="text", schema_type=said))
+    assert draft == Draft("text", said or latest or "AVRO")
+    assert make_draft(registry, place, (), EncodeOptions()) is None
+    if said:
+        with pytest.raises(PlanError, match="schema_type"):
+            make_draft(registry, place, (), EncodeOptions(schema_type=said))
+
+
+def test_what_a_plan_has_beside_its_columns_is_explained_where_it_is_not_as_usual(registry: Connection) -> None:
+    plan = plan_of(registry, record(("a", "int")), Column("a", INT, nullable=False))
+    usual = {line.split()[0] for line in plan.explain().splitlines()}
+    assert not usual & {"framing", "codec"}
+    for member, value in (("framing", "header"), ("codec", "gzip")):
+        words = [line.split() for line in replace(plan, **{member: value}).explain().splitlines()]
+        assert [member, value] in words
+    for member, value, part_ in (("message", "shop.Order", "schema"), ("validate", True, "engine")):
+        before, after = ([line for line in shown.explain().splitlines() if line.split()[0] == part_] for shown in (plan, replace(plan, **{member: value})))  # fmt: skip
+        assert before != after
+
+
+@pytest.mark.parametrize(
+    ("body", "had"), [("enum E { S = 0; }", "none"), ("message B {} message A { message C {} }", "A, A.C, B")]
+)
+def test_a_message_that_is_not_there_is_refused_with_those_that_are(registry: Connection, body: str, had: str) -> None:
+    with pytest.raises(PlanError, match=f"no message 'X'; it has {had}$"):
+        plan_of(registry, f'syntax = "proto3"; {body}', Column("a", INT), format_="PROTOBUF", message="X")

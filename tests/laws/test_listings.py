@@ -39,7 +39,10 @@ histories = st.dictionaries(subjects, st.lists(states, min_size=1, max_size=3), 
 prefixes = st.builds(Subject, contexts | st.just("*"), st.sampled_from(["", "a", ":", "x", "ab"]))
 visibles = st.sampled_from(get_args(Visible))
 ANYWHERE = Subject("*", "")
-GONE = {Subject(".", name): made for name, made in (("a", ["soft"]), ("ab", ["live", "soft"]), ("b", ["soft"]), ("z", ["live"]))}
+GONE = {
+    Subject(".", name): made
+    for name, made in (("a", ["soft"]), ("ab", ["live", "soft"]), ("b", ["soft"]), ("z", ["live"]))
+}
 """Subjects that are deleted, and others that are not, in turns."""
 SHOWN = {"live": {"live"}, "all": {"live", "soft"}, "deleted": {"soft"}}
 

@@ -305,3 +305,21 @@ async def test_when_to_come_again_does_not_hang_on_how_long_the_node_runs() -> N
         await waiting
         await asyncio.sleep(1_000_000)
     assert told[0] == told[1] < 8
+
+
+@virtual
+async def test_the_check_of_somebody_whose_commands_have_all_but_one_worker_waits() -> None:
+    """The last worker is for others, whose checks and commands come at once."""
+    worker = Worker()
+    queue = QuestionQueue(worker.answer, workers=3)
+    tasks = [asking(queue, QuestionSource("alice", writes=True), "c0", "c1")]
+    await asyncio.sleep(0.5)
+    tasks.append(asking(queue, ALICE, "check"))
+    await asyncio.sleep(0.1)
+    assert worker.began == ["c0", "c1"]
+    tasks.append(asking(queue, BOB, "of bob"))
+    await asyncio.sleep(0.1)
+    assert worker.began == ["c0", "c1", "of bob"]
+    await asyncio.gather(*tasks)
+    assert worker.began == ["c0", "c1", "of bob", "check"]
+    assert (sorted(worker.ended), worker.left) == (sorted(worker.began), [])
