@@ -240,14 +240,16 @@ class Writer:
 
     async def _land(self, batch: CommitBatch, position: Position, barrier: int) -> None:
         """Read an accepted append back, then answer its commands."""
-        while self._counts.reloads == self._reloads:
+        lost = False
+        while self._counts.reloads == self._reloads and not lost:
             try:
                 await self._follower.reach(position)
                 break
             except LogUnavailableError as error:
                 self._queue.note_failure(str(error))
                 await self._environment.sleep(FIRST_PAUSE)
-        if self._counts.reloads == self._reloads:
+                lost = self._counts.reloads == self._reloads and await self._follower.has_lost(position)
+        if self._counts.reloads == self._reloads and not lost:
             self._queue.barriers.note_accepted(barrier)
         else:
             self._queue.barriers.note_lost(barrier)  # the log was put back to an older state, or may have been
