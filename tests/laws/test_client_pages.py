@@ -1,6 +1,7 @@
 """Lists of the client are whole, however many rows a page has."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,12 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.transfer.api_keys import read_keys
 from treaty.core.messages import groups as g
+from treaty.core.messages.listings import ListSchemas, ListSubjects
+from treaty.core.messages.policies import ListPolicies
 from treaty.core.messages.request import Request
+from treaty.core.messages.schemaver import ListPublished
+from treaty.core.messages.settings import ListSettings
+from treaty.core.messages.transfers import ExportSubjects, ExportVersions
 from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.schema import Draft
 from treaty.core.state.values import PolicyValue
@@ -79,3 +85,26 @@ def test_a_list_is_whole_whatever_the_size_of_its_pages(registry: Connection, na
     assert len(whole) >= 2
     with World(pages=tuple((page, size) for page in PAGES if page != "EXPORT_CHARACTERS")).paged():
         assert LISTS[name](Connection(Patient(registry))) == whole
+
+
+PAGES: dict[str, tuple[Request[Any], str, int]] = {
+    "groups": (g.ListGroups(), "groups", 0),
+    "labels": (ListPublished(), "schemas", 0),
+    "subjects to be moved": (ExportSubjects(), "subjects", 0),
+    "versions to be moved": (ExportVersions(), "versions", 0),
+    "names": (ListSubjects(), "names", 0),
+    "versions": (ListSchemas(), "versions", 0),
+    "settings": (ListSettings(), "settings", 0),
+    "policies": (ListPolicies(), "policies", 0),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_as_many_rows_as_are_asked_for(registry: Connection, name: str) -> None:
+    """None where none or fewer are asked for; the first ones else."""
+    request, member, least = PAGES[name]
+    whole = getattr(registry.ask(request).answer, member)
+    assert len(whole) >= 5
+    for limit in (-1, 0, 1, 3, len(whole) - 1, len(whole), len(whole) + 1):
+        page = getattr(registry.ask(replace(request, limit=limit)).answer, member)  # type: ignore[call-arg]  # of all these
+        assert page == whole[: max(limit, least)], limit

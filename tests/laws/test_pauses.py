@@ -61,6 +61,7 @@ REQUESTS: dict[str, Request[object]] = {
     "published versions": schemaver.ListPublished(),
     "sources": metastore.ListSources(),
     "tables": metastore.ListSources("TABLE"),
+    "sources with what they need": metastore.ListSources(upstreams=True),
     "dropped sources": metastore.ListDropped(),
     "queries": ListQueries(),
     "kept files": ListKeptFiles((CheckpointName(1, 1),), (1,), ("a",)),

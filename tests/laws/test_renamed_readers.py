@@ -3,6 +3,7 @@
 import pytest
 
 from tests.laws.toy import Bench
+from treaty.core.handlers.metastore.body_names import rename_in_statement
 from treaty.core.handlers.metastore.renames import ColumnWords
 from treaty.core.limits import LOOP_BYTES
 from treaty.core.messages.metastore.sources import CreateSource, DropSource, SourceDefinition
@@ -39,3 +40,28 @@ def test_wide_sources_are_split_on_a_thread() -> None:
     with InEventLoop(), pytest.raises(LargeTextError):
         ColumnWords(bench.tables).list_met(plan_over("w"), NAMES)
     assert ColumnWords(bench.tables).list_met(plan_over("w"), ("field_number_7",)) == {"field_number_7"}
+
+
+STATEMENTS = {
+    "CREATE STREAM flights (id INT)": "CREATE STREAM `new one` (id INT)",
+    "CREATE OR REPLACE TABLE `flights` (flights INT)": "CREATE OR REPLACE TABLE `new one` (flights INT)",
+    "create stream if not exists FLIGHTS with (a = 'flights')": "create stream if not exists `new one` with (a = 'flights')",
+    "CREATE MATERIALIZED VIEW -- flights\n flights AS SELECT 1": "CREATE MATERIALIZED VIEW -- flights\n `new one` AS SELECT 1",
+    "CREATE STREAM other (flights INT)": "CREATE STREAM other (flights INT)",
+    "flights": "flights",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_a_statement_has_the_new_name_where_it_says_what_it_creates_and_nowhere_else(statement: str) -> None:
+    assert rename_in_statement(statement, {"flights": "new one"}, ("", "")) == STATEMENTS[statement]
+    assert rename_in_statement(statement, {}, ("", "")) == statement
+
+
+@pytest.mark.parametrize("word", ["create", "or", "replace", "if", "not", "materialized"])
+def test_a_source_that_is_called_like_a_word_before_it_is_renamed_at_its_own_place(word: str) -> None:
+    """Also where the body says the name, which has its own way."""
+    head = "CREATE OR REPLACE MATERIALIZED VIEW IF NOT EXISTS"
+    renamed = rename_in_statement(f"{head} `{word}` AS SELECT 1", {word: "later"}, ("SELECT 1", "SELECT 2"))
+    assert renamed == f"{head} later AS SELECT 2"

@@ -191,8 +191,7 @@ CHANGES: dict[str, tuple[Request[Any], str, Request[Any]]] = {
 """By what they are about: a request, the rule that refuses it, and one beside it that is taken."""
 
 
-@pytest.fixture
-def bench() -> TimedBench:
+def make_bench() -> TimedBench:
     """A table a, a stream b with bad rows, a query q and a protected one, one of another system, and a source é; a runner has a lease."""
     bench = TimedBench()
     bench.do(define("a", "TABLE", timestamp="at"))
@@ -205,6 +204,11 @@ def bench() -> TimedBench:
     bench.do(AcquireRunner("r", "h"))
     bench.do(define("é"))
     return bench
+
+
+@pytest.fixture
+def bench() -> TimedBench:
+    return make_bench()
 
 
 MEMBERS = {CreateSource: "create", ChangeSource: "change", SetSourceState: "state", DropSource: "drop"}

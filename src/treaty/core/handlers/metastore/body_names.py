@@ -80,9 +80,17 @@ def rename_in_statement(statement: str, own: Mapping[str, str], bodies: tuple[st
     named = (
         _Word(token, own[key])
         for at, token in enumerate(tokens)
-        if at and tokens[at - 1].keyword in _HEAD_WORDS and (key := key_of_name(_name_of(token))) in own
+        if at
+        and tokens[at - 1].keyword in _HEAD_WORDS
+        and (key := key_of_name(_name_of(token))) in own
+        and not _is_condition(tokens, at)
     )
     return _replace(head, [*named][:1]) + rest
+
+
+def _is_condition(tokens: Sequence[SqlToken], at: int) -> bool:
+    """Whether IF NOT EXISTS begins there, which is no source that is called `if`."""
+    return [token.keyword for token in tokens[at : at + 3]] == ["IF", "NOT", "EXISTS"]
 
 
 def _list_words(tokens: Sequence[SqlToken], names: Mapping[str, str], columns: Collection[str]) -> Iterator[_Word]:
