@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
@@ -17,12 +18,15 @@ from treaty.core.messages.versions import DeleteSubject, DeleteVersion
 from treaty.core.names import subject_of
 from treaty.core.schema import Draft
 from treaty.core.state.columns import Column, ColumnType, List, Map, Scalar, Struct
+from treaty.formats.registry import find_formats
+from treaty.plan import jsonschema, payloads
 from treaty.plan.ddl import parse_type
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.encoding.encode_plans import make_encode_plan
 from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import FORMAT_PLANS, AvroFormatPlan, JsonFormatPlan, PayloadFormatPlan, RecordTypes
 from treaty.plan.frame_format import PRAVEGA, encodings_of
+from treaty.plan.options import DecodeOptions
 from treaty.plan.value import DecodePlan
 
 HEAD = 'syntax = "proto3"; package shop; '
@@ -366,3 +370,10 @@ def test_a_default_that_is_written_has_all_its_fields(registry: Connection, plac
     plan = make_encode_plan(registry, "s", [Column("i", Scalar("int32"), nullable=False)])
     fit = next(one.fit for one in plan.fit.parts if one.name == "u")
     assert _holds(parse_type(fit.type), json.loads(fit.constant)), (fit.type, fit.constant)
+
+
+def test_a_union_of_versions_without_columns_is_refused_with_what_to_do() -> None:
+    """Also where a format is a plug-in's."""
+    for union in (partial(jsonschema.union, options=DecodeOptions()), partial(payloads.union, find_formats()["JSON"])):
+        with pytest.raises(PlanError, match=r"^no rows can be decoded: no schema ids are known\. Register a version"):
+            union(versions=())

@@ -23,7 +23,7 @@ from treaty.core.messages.search import Search
 from treaty.core.messages.settings import Config, Scope, SetMode
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
-from treaty.core.schema import Draft
+from treaty.core.schema import Draft, Rule, RuleSet
 from treaty.core.schema_engine import Answer, EntriesFound, FindEntries, ParsedSchema, Question
 from treaty.core.sources import SourceColumn
 
@@ -235,3 +235,33 @@ def test_a_refusal_says_what_it_is_about(bench: TimedBench, what: str) -> None:
 @pytest.mark.parametrize("what", ACCEPTED)
 def test_what_is_nearest_to_a_refusal_is_taken(bench: TimedBench, what: str) -> None:
     assert isinstance(bench.verdict(ACCEPTED[what], "asked"), Decision)
+
+
+NAMES_OF_RULES: Mapping[str, str] = {
+    "": "Missing rule name",
+    "there": "Found rule with duplicate name 'there'",
+    "r" * (limits.RULE_NAME + 1): "Rule name too long",
+    "r" * limits.RULE_NAME: "",
+    "1": "Illegal initial character in rule name: 1",
+    "-x": "Illegal initial character in rule name: -",
+    "a b": "Illegal character in rule name:  ",
+    "a.": "Illegal character in rule name: .",
+    "_": "",
+    "\u00e9-1": "",
+}
+
+
+@pytest.mark.parametrize("name", NAMES_OF_RULES)
+def test_a_rule_has_a_name_of_its_own_or_the_refusal_says_what_is_wrong_with_it(bench: TimedBench, name: str) -> None:
+    rules = tuple(Rule(each, "CONDITION", "WRITE", "CEL", expr="true") for each in ("there", name))
+    verdict = bench.verdict(Register(S, replace(A, rules=RuleSet(domain=rules))), "asked")
+    if isinstance(verdict, Refusal):
+        reason = verdict.reason
+        assert (reason.rule, reason.path, reason.new, reason.message) == (
+            "RULE_INVALID",
+            "/ruleSet/domainRules/1",
+            name,
+            NAMES_OF_RULES[name],
+        )
+    else:
+        assert NAMES_OF_RULES[name] == ""

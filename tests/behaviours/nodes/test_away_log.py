@@ -177,3 +177,19 @@ async def test_a_command_whose_append_the_log_has_lost_is_done_again_before_it_i
             assert (await node.ask(post("t"), CallOptions(timeout=60))).answer.created
         assert (await node.ask(ListSubjects(), CallOptions("latest"))).answer.names == ("s", "t")
         assert log.back_to is None
+
+
+@virtual
+async def test_what_is_asked_and_looked_for_is_counted_whatever_comes_of_it() -> None:
+    log = away_log()
+    async with living(log) as node:
+        await node.ask(post("s"))
+        counts = node.counts
+        before = counts.queries, counts.commands
+        await node.ask(ListSubjects(), CallOptions("eventual"))
+        assert (counts.queries, counts.commands) == (before[0] + 1, before[1])
+        log.away, log.failed, looks = frozenset(("tip",)), asyncio.Event(), counts.looks
+        with pytest.raises(Unavailable):
+            await node.ask(ListSubjects(), CallOptions("latest", timeout=1))
+        assert (counts.queries, counts.commands) == (before[0] + 2, before[1])
+        assert counts.looks > looks
