@@ -193,3 +193,20 @@ async def test_what_is_asked_and_looked_for_is_counted_whatever_comes_of_it() ->
             await node.ask(ListSubjects(), CallOptions("latest", timeout=1))
         assert (counts.queries, counts.commands) == (before[0] + 2, before[1])
         assert counts.looks > looks
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+@virtual
+async def test_an_empty_append_that_the_log_has_lost_proves_nothing(lost: int) -> None:
+    disk = Disk(9)
+    log = away_log(disk)
+    async with living(log) as node:
+        await node.ask(post("s"))
+        place = disk.tip
+        for number in range(lost):
+            await node.ask(post(f"lost-{number}"))
+        log.back_to = place
+        async with asyncio.timeout(20):
+            assert (await node.ask(VERSIONS, STRICT)).answer.numbers == (1,)
+        assert disk.appends[-1].parent == place.digest
+        assert disk.appends[-1].commits[0].rows == (), "one more, in the history that is there now"
