@@ -76,6 +76,11 @@ def version(draft: Draft, ordinal: int = 8, number: int = 9, **members: Any) -> 
     return transfers.ImportVersion(GROUP, draft, ordinal, number, **members)
 
 
+def with_number(name: str, value: int) -> transfers.ImportVersion:
+    members: dict[str, Any] = {name: value}
+    return replace(version(C), **members)
+
+
 def encoding(encoding_id: int, ordinal: int = 7, codec: str = "") -> transfers.ImportEncoding:
     return transfers.ImportEncoding(GROUP, encoding_id, ordinal, codec)
 
@@ -103,7 +108,7 @@ EMPTY = Draft("", "TOY")
 REFUSED: Mapping[str, tuple[Request[Any], str, str, str]] = {
     # imports
     **{
-        f"{name} {value}": (replace(version(C), **{name: value}), "IMPORT_NUMBER", f"/{name}", str(value))
+        f"{name} {value}": (with_number(name, value), "IMPORT_NUMBER", f"/{name}", str(value))
         for name, value in (
             ("ordinal", -1), ("ordinal", LAST + 1), ("number", 0), ("number", LAST + 1), ("schema_id", -2), ("schema_id", LAST + 1),
             ("type_version", -2), ("type_version", LAST + 1), ("time", -1), ("revision", -1), ("revision", LAST + 1), ("revision_of", -2),

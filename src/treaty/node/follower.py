@@ -218,14 +218,6 @@ class Follower:
         message = f"the log shows sequence {target.sequence} as its tip, but does not give it"
         raise LogUnavailableError(message)
 
-    async def has_lost(self, target: Position) -> bool:
-        """Look whether the log ends where the tables are, before `target`: it was put back to there, or an old leader answers."""
-        try:
-            tip = await self._log.tip()
-        except LogUnavailableError:
-            return False
-        return tip.sequence < target.sequence and tip.agrees(self.position)
-
     def shows(self, target: Position) -> bool:
         """Return whether the tables are at or after a position, as far as known. After a state file they may be there
         with another root.

@@ -248,7 +248,7 @@ class Writer:
             except LogUnavailableError as error:
                 self._queue.note_failure(str(error))
                 await self._environment.sleep(FIRST_PAUSE)
-                lost = self._counts.reloads == self._reloads and await self._follower.has_lost(position)
+                lost = self._counts.reloads == self._reloads and await self._has_lost(position)
         if self._counts.reloads == self._reloads and not lost:
             self._queue.barriers.note_accepted(barrier)
         else:
@@ -268,6 +268,14 @@ class Writer:
             if reason is not MemberReason.UNPROVEN:
                 self._answer(command, result, position)
         self._queue.requeue_first([command for command, _, reason in batch.members if reason is MemberReason.UNPROVEN])
+
+    async def _has_lost(self, target: Position) -> bool:
+        """Look whether the log ends where the tables are, before `target`: it was put back to there, or an old leader answers."""
+        try:
+            tip = await self._log.tip()
+        except LogUnavailableError:
+            return False
+        return tip.sequence < target.sequence and tip.agrees(self._follower.position)
 
     def _is_shown(self, batch: CommitBatch) -> bool:
         """Return whether the tables have the outcome of the first writing command at the sequence of its commit."""
