@@ -1,4 +1,4 @@
-"""Members of queries, read as the original reads them: generous with booleans, strict with integers."""
+"""Members of queries, and versions in paths, read as the original reads them: generous with booleans, strict with integers."""
 
 import re
 from dataclasses import dataclass, replace

@@ -34,7 +34,7 @@ class StoredReference:
 class Schema:
     """A schema in its context: canonical text, what identity covers, and the digests that indexes need.
 
-    `lookup_digest` is the digest of format and text by which equal schemas are found (`core.identity`): its references are
+    `lookup_digest` is the digest of format and text by which equal schemas are found (`core/schema.py`): its references are
     inlined, and what its format's equality ignores is in one order.
     """
 

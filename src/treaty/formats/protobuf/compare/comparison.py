@@ -222,7 +222,7 @@ class _Comparison:
     def _exclusion(
         self, fields: Iterable[int], was_outside: Mapping[int, Field], was_inside: Mapping[int, str], path: str
     ) -> None:
-        """Return whether the fields of a reader's oneof could be set together: how many places they come from."""
+        """Report fields of a reader's oneof that could be set together before: they come from several places."""
         alone = [was_outside[number].name for number in fields if number in was_outside]
         oneofs = sorted({was_inside[number] for number in fields if number in was_inside})
         if len(alone) + len(oneofs) > 1:
