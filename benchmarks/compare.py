@@ -25,7 +25,7 @@ from treaty.spark.stream_words import blank_streams
 
 ROWS = 1_000_000
 FILES = 8
-TURNS, WARM = 9, 4
+TURNS, WARM = 15, 4
 GOAL = 2.2
 FLIGHTS = """CREATE STREAM flights (id BIGINT, carrier STRING, origin STRING, delay INT, distance DOUBLE, ts TIMESTAMP)
 WITH (CONNECTOR = 'files', PATH = 'flights', VALUE_FORMAT = 'AVRO', KEY_FORMAT = 'NONE')"""
