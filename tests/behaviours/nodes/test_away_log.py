@@ -73,6 +73,15 @@ def away_log(disk: Disk | None = None) -> AwayLog:
     return AwayLog(disk or Disk(9), Weather(FAIR), random.Random(3))
 
 
+async def put_back_after_next(log: AwayLog, disk: Disk, node: Node, lost: int) -> Position:
+    """Let the log lose so many commits and the next append, once it has taken that; return the place to which it is put back."""
+    place = disk.tip
+    for number in range(lost):
+        await node.ask(post(f"lost-{number}"))
+    log.back_to = place
+    return place
+
+
 def troubles(node: Node) -> tuple[str, str]:
     """What the status says of following the log, and of writing to it."""
     return node.status().trouble, node.status().refusing
@@ -80,12 +89,12 @@ def troubles(node: Node) -> tuple[str, str]:
 
 @pytest.mark.parametrize("step", ["tip", "wait"])
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "trouble"),
     [(LogUnavailableError("the line is cut"), "the line is cut"), (KeyError("odd"), "KeyError: 'odd'")],
 )
 @virtual
 async def test_a_log_that_can_not_be_followed_is_told_in_the_status_at_once(
-    step: str, error: Exception, said: str
+    step: str, error: Exception, trouble: str
 ) -> None:
     log = away_log()
     log.error = error
@@ -93,7 +102,7 @@ async def test_a_log_that_can_not_be_followed_is_told_in_the_status_at_once(
         await node.ask(post("s"))
         assert troubles(node) == ("", "")
         await log.leave(step)
-        assert troubles(node) == (said, "")
+        assert troubles(node) == (trouble, "")
         log.away = frozenset()
         await node.ask(ListSubjects())
         await asyncio.sleep(5)
@@ -169,10 +178,7 @@ async def test_a_command_whose_append_the_log_has_lost_is_done_again_before_it_i
     log = away_log(disk)
     async with living(log) as node:
         await node.ask(post("s"))
-        place = disk.tip
-        for number in range(lost):
-            await node.ask(post(f"lost-{number}"))
-        log.back_to = place
+        await put_back_after_next(log, disk, node, lost)
         async with asyncio.timeout(20):
             assert (await node.ask(post("t"), CallOptions(timeout=60))).answer.created
         assert (await node.ask(ListSubjects(), CallOptions("latest"))).answer.names == ("s", "t")
@@ -202,10 +208,7 @@ async def test_an_empty_append_that_the_log_has_lost_proves_nothing(lost: int) -
     log = away_log(disk)
     async with living(log) as node:
         await node.ask(post("s"))
-        place = disk.tip
-        for number in range(lost):
-            await node.ask(post(f"lost-{number}"))
-        log.back_to = place
+        place = await put_back_after_next(log, disk, node, lost)
         async with asyncio.timeout(20):
             assert (await node.ask(VERSIONS, STRICT)).answer.numbers == (1,)
         assert disk.appends[-1].parent == place.digest

@@ -117,7 +117,8 @@ class _ColumnPairing:
         for strange in sorted(by_name.keys() - {*sources.values()}):
             self.problems.append(f"the schema has no field for {path}/{strange}: drop it first")
         columns = {name: by_name[source] for name, source in sources.items()}
-        parts = [part for one in target.members if (part := self._member(columns.get(one.name), one, path)) is not None]
+        paired = (self._member(columns.get(member.name), member, path) for member in target.members)
+        parts = [part for part in paired if part is not None]
         kinds = ", ".join(f"{quote_name(part.name)}: {part.fit.type}" for part in parts)
         same = [part.source for part in parts] == [one.name for one in have.columns] and all(
             part.fit.same and part.name == part.source for part in parts

@@ -78,7 +78,7 @@ class ComparedColumn:
 
 
 def compare_frames(old: DataFrame, new: DataFrame, key: Sequence[str], buckets: int = BUCKETS) -> FrameDifferences:
-    """Return how the rows of two frames differ. Each frame is run once; without a key once more where they differ.
+    """Return how the rows of two frames differ. Each frame is run once; once more without a key where they differ, and with one that is repeated.
 
     With a key (columns of both) rows of one key are compared column by column; without one equal rows are counted, by so many buckets first
     (0: at once). Columns of one frame alone are left out.
