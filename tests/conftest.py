@@ -28,7 +28,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=12)
-settings.register_profile("share", settings.get_profile("repeatable"), max_examples=14)
+settings.register_profile("share", settings.get_profile("repeatable"), max_examples=10)
 settings.register_profile("long", settings.get_profile("repeatable"), derandomize=False, max_examples=500)
 settings.load_profile("repeatable")
 
