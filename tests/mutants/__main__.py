@@ -5,18 +5,19 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from tests.mutants.nearest import STORE, Coverage, coverage, file_of, fingerprint
+from tests.mutants.attribution import run_together
+from tests.mutants.nearest import STORE, Coverage, TimeOverError, coverage, file_of, fingerprint
 from tests.mutants.results import Results, Verdict, as_json, as_lines, read_equivalents, read_rate, score
 from tests.mutants.sample import ROOMS, Mutant, sample
-from tests.mutants.together import breaks_imports, find, run_together
-from tests.mutants.worker import Worker
+from tests.mutants.together import breaks_imports, find
+from tests.mutants.worker import Worker, side_by_side
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,12 @@ def read_choices(arguments: Sequence[str] | None = None) -> Choices:
     parser.add_argument("--count", type=int, default=60, help="how many mutants")
     parser.add_argument("--rooms", default=",".join(ROOMS), help="folders or files below src/treaty, parted by commas")
     parser.add_argument("--workers", type=int, default=2, help="processes at one time")
-    parser.add_argument("--minutes", type=float, default=180, help="no further mutant is begun after so long")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=180,
+        help="the whole run ends after so long; what has no verdict then counts neither way",
+    )
     parser.add_argument("--near", action="store_true", help="only the nearest tests, which are quick")
     parser.add_argument(
         "--record", action="store_true", help="record anew what tests run; old records make worse choices"
@@ -64,40 +70,34 @@ class Run:
         self.until = time.monotonic() + choices.minutes * 60
         self.results = Results(STORE / f"results-{fingerprint()}.jsonl")
         self._lock = threading.Lock()
-        self._stopped = threading.Event()
 
     def near(self, mutants: Sequence[Mutant], known: Coverage) -> None:
         """Run the nearest tests of each mutant that has no verdict yet."""
         waiting = [one for one in mutants if self.results.of(one) is None]
         tests = {one.key: known.nearest(one) for one in waiting}
         files = sorted({file_of(test) for each in tests.values() for test in each})
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        shares = [waiting[first :: self.choices.workers] for first in range(self.choices.workers)]
-        with Progress(*columns, console=self.console) as progress, ThreadPoolExecutor(self.choices.workers) as pool:
+        with self._bar() as progress, ExitStack() as stack:
             task = progress.add_task("the nearest tests", total=len(waiting))
+            workers = [stack.enter_context(Worker(files)) for _ in range(self.choices.workers)]
 
-            def work(share: Sequence[Mutant]) -> None:
-                with Worker(files) as worker:
-                    for one in share:
-                        if self._stopped.is_set() or time.monotonic() > self.until:
-                            return
-                        self.report(self._look(one, tests[one.key], worker))
-                        progress.advance(task)
+            def work(worker: Worker, one: Mutant) -> None:
+                verdict = self._look(one, tests[one.key], worker)
+                if verdict:
+                    self.report(verdict)
+                    progress.advance(task)
 
-            futures = [pool.submit(work, share) for share in shares if share]
-            try:
-                for future in futures:
-                    future.result()
-            except BaseException:
-                self._stopped.set()
-                raise
+            side_by_side(workers, waiting, work, self.until)
 
-    def _look(self, mutant: Mutant, tests: Sequence[str], worker: Worker) -> Verdict:
+    def _bar(self) -> Progress:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        return Progress(*columns, console=self.console)
+
+    def _look(self, mutant: Mutant, tests: Sequence[str], worker: Worker) -> Verdict | None:
         if not tests:
             return Verdict(mutant.key, "near", "an import" if breaks_imports(mutant) else "")
         begun = time.monotonic()
-        found = find(worker, tests, mutant)
-        return Verdict(mutant.key, "near", found, round(time.monotonic() - begun, 2))
+        found = find(worker, tests, mutant, self.until)
+        return None if found is None else Verdict(mutant.key, "near", found, round(time.monotonic() - begun, 2))
 
     def all(self, mutants: Sequence[Mutant], known: Coverage, equivalents: Sequence[str]) -> None:
         """Run everything for those that the nearest tests did not find."""
@@ -107,13 +107,19 @@ class Run:
             if (verdict := self.results.of(one)) and verdict.stage == "near" and not verdict.found_by
         ]
         left = [one for one in near if one.key not in equivalents]
-        seconds = self.until - time.monotonic()
-        if not left or seconds <= 0:
+        if not left or time.monotonic() >= self.until:
             return
         self.console.print(
             f"{len(left)} were not found by the nearest tests: they are planted together, and everything is run"
         )
-        unexplained = run_together(left, known, self.report, workers=self.choices.workers, seconds=max(60.0, seconds))
+        with self._bar() as progress:
+            task = progress.add_task("what failed, one mutant at a time", total=len(left))
+
+            def settle(verdict: Verdict) -> None:
+                self.report(verdict)
+                progress.advance(task)
+
+            unexplained = run_together(left, known, settle, workers=self.choices.workers, until=self.until)
         for test in sorted(unexplained):
             self.console.print(f"failed with all of them, and with none of them alone: {test}", markup=False)
 
@@ -131,14 +137,16 @@ def main() -> int:
     mutants = sample(choices.seed, choices.count, choices.rooms)
     stopped = False
     try:
-        known = coverage(choices.workers, anew=choices.record)
+        known = coverage(choices.workers, until=run.until, anew=choices.record)
         run.near(mutants, known)
         if not choices.near_only:
             run.all(mutants, known, [*equivalents])
+    except TimeOverError:
+        console.print(f"recording what tests run was not done in {choices.minutes:g} minutes")
     except KeyboardInterrupt:
         stopped = True
         console.print("stopped: the same command goes on from here")
-    figures = score(mutants, run.results, equivalents)
+    figures = score(mutants, run.results, equivalents, near_only=choices.near_only)
     for line in as_lines(figures, run.results):
         console.print(line, markup=False, highlight=False)
     if choices.json:

@@ -7,10 +7,12 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.mutants.recording import RECORD, block_around
 from tests.mutants.sample import ROOT, SOURCES, Mutant
@@ -26,6 +28,9 @@ LIVES = (
     "tests/simulation/kafka/test_any.py",
     "tests/simulation/kafka/owner/test_owner.py",
 )
+TOPS = ("tests", "plugins")
+FEW_FILES = 20
+"""So many files are recorded by one process: further ones would take longer to begin."""
 NEVER_NEAR = ("tests/real", "tests/docs", "plugins")
 """Tests that start programs, and wait for them."""
 NEAR_TESTS, NEAR_SECONDS = 60, 4.0
@@ -76,33 +81,64 @@ def _digest(name: str) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
-def coverage(workers: int, *, anew: bool = False) -> Coverage:
-    """What the quick tests run, as it was recorded last; it is recorded now where it never was, or `anew`.
+class TimeOverError(Exception):
+    """The minutes of the whole run are over."""
 
-    An old record only makes another choice of nearest tests. Those whose file has changed since are in no choice.
+
+def coverage(workers: int, *, until: float, anew: bool = False) -> Coverage:
+    """What the quick tests run. Files of tests that are new or have changed since they were recorded are recorded now, or all `anew`.
+
+    Where only the code of Treaty has changed, an old record makes another choice of nearest tests.
     """
-    if anew or not RECORDED.exists():
+    record: dict[str, Any] = {"files": {}, "parts": []}
+    if RECORDED.exists() and not anew:
+        record = json.loads(RECORDED.read_text())
+    files = {name: _digest(name) for name in files_with_tests()}
+    changed = [name for name, digest in files.items() if record["files"].get(name) != digest]
+    if changed or record["files"].keys() - files:
+        parts = forget(record["parts"], files.keys() - changed)
+        if changed:
+            parts += record_files(changed if record["parts"] else (), workers, until)
+        record = {"files": files, "parts": parts}
         STORE.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory() as folder:
-            command = pytest_command(*QUICK, "-p", "tests.mutants.recording", "--assert=plain", "-n", str(workers))
-            environment = {**os.environ, RECORD: folder}
-            subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=False)
-            parts = [one.read_text() for one in sorted(Path(folder).glob("*.jsonl"))]
-        if not parts:
-            sys.exit(f"no test ran, so nothing was recorded; see what this prints: {shlex.join(command)}")
-        keep(parts)
-    members = json.loads(RECORDED.read_text())
-    return read_coverage(
-        members["parts"], [name for name, digest in members["files"].items() if _digest(name) != digest]
-    )
+        part = RECORDED.with_suffix(".part")
+        part.write_text(json.dumps(record))
+        part.rename(RECORDED)
+    return read_coverage(record["parts"])
 
 
-def keep(parts: Sequence[str]) -> None:
-    """Keep a record, with what the files of its tests are."""
-    files = {file_of(json.loads(line)["test"]) for part in parts for line in part.splitlines()}
-    part = RECORDED.with_suffix(".part")
-    part.write_text(json.dumps({"files": {name: _digest(name) for name in sorted(files)}, "parts": parts}))
-    part.rename(RECORDED)
+def files_with_tests() -> list[str]:
+    """The files of tests that may find a mutant."""
+    names = [str(file.relative_to(ROOT)) for top in TOPS for file in sorted((ROOT / top).rglob("test_*.py"))]
+    return [name for name in names if not name.startswith(NO_FINDERS)]
+
+
+def record_files(names: Sequence[str], workers: int, until: float) -> list[str]:
+    """Run the quick tests of files, or of all where none is named; returns what each process has recorded, line by line."""
+    processes = 0 if 0 < len(names) <= FEW_FILES else workers
+    with tempfile.TemporaryDirectory() as folder:
+        options = ("-p", "tests.mutants.recording", "--assert=plain", "--continue-on-collection-errors")
+        command = pytest_command(*QUICK, *options, "-n", str(processes), *names)
+        environment = {**os.environ, RECORD: folder}
+        seconds = max(0.0, until - time.monotonic())
+        try:
+            subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=False, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise TimeOverError from None
+        parts = [one.read_text() for one in sorted(Path(folder).glob("*.jsonl"))]
+    if not parts and not names:
+        sys.exit(f"no test ran, so nothing was recorded; see what this prints: {shlex.join(command)}")
+    return parts
+
+
+def forget(parts: Iterable[str], files: Collection[str]) -> list[str]:
+    """What was recorded of these files alone. Of other lines the names of blocks stay, since their numbers are counted."""
+    rows = [[json.loads(line) for line in part.splitlines()] for part in parts]
+    left = [
+        [row if "test" in row and file_of(row["test"]) in files else {"new": row["new"]} for row in part]
+        for part in rows
+    ]
+    return ["\n".join(map(json.dumps, part)) for part in left if any("test" in row for row in part)]
 
 
 def file_of(test: str) -> str:
@@ -110,11 +146,8 @@ def file_of(test: str) -> str:
     return test.partition("::")[0]
 
 
-def read_coverage(parts: Iterable[str], changed: Collection[str] = ()) -> Coverage:
-    """What tests run, from the lines of several processes; each numbers the blocks in its own way.
-
-    Tests of files that have `changed` since are left out.
-    """
+def read_coverage(parts: Iterable[str]) -> Coverage:
+    """What tests run, from the lines of several processes; each numbers the blocks in its own way."""
     tests: list[str] = []
     seconds: list[float] = []
     sizes: list[int] = []
@@ -124,7 +157,7 @@ def read_coverage(parts: Iterable[str], changed: Collection[str] = ()) -> Covera
         for line in part.splitlines():
             row = json.loads(line)
             names += row["new"]
-            if file_of(row["test"]) in changed:
+            if "test" not in row:
                 continue
             for number in row["ran"]:
                 by_block[names[number]].append(len(tests))

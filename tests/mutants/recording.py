@@ -16,14 +16,15 @@ from types import CodeType
 
 import pytest
 
-RECORD, FAILED = "TREATY_MUTANTS_RECORD", "TREATY_MUTANTS_FAILED"
-"""Settings: a folder for what tests run, one file for each process; a file for the ids of tests that fail."""
+RECORD, FAILED, CHOSEN = "TREATY_MUTANTS_RECORD", "TREATY_MUTANTS_FAILED", "TREATY_MUTANTS_CHOSEN"
+"""Settings: a folder for what tests run, one file for each process; a file for failures; a file with the ids of tests to run, and no others."""
 SOURCES = Path(__file__).parents[2] / "src" / "treaty"
 NOTE = "__treaty_ran__"
 
-_folder, _failed = (
+_folder, _failed, _chosen = (
     os.environ.get(RECORD),
     os.environ.get(FAILED),
+    os.environ.get(CHOSEN),
 )  # tests take settings of Treaty out of their environment
 _numbers: dict[str, int] = {}
 _ran: set[str] = set()
@@ -118,8 +119,30 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     return result
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the chosen tests; one that has another name by now is not there, which is no error."""
+    if _chosen:
+        chosen = set(json.loads(Path(_chosen).read_text()))
+        items[:] = [item for item in items if item.nodeid in chosen or item.nodeid.partition("::")[0] in chosen]
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Write the id of a test that fails, in the process that collects the reports."""
-    if _failed and report.failed and not os.environ.get("PYTEST_XDIST_WORKER"):
+    """Write a test that fails, in the process that collects the reports."""
+    if report.failed:
+        _write_failure(report, report.duration)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Write a file that can't be collected, as a test of its name."""
+    if report.failed:
+        _write_failure(report, 0.0)
+
+
+def _write_failure(report: pytest.TestReport | pytest.CollectReport, seconds: float) -> None:
+    if _failed and not os.environ.get("PYTEST_XDIST_WORKER"):
+        crash = getattr(report.longrepr, "reprcrash", None)
+        place = f"{crash.path}:{crash.lineno} {crash.message.partition(':')[0]}" if crash else ""
+        row = {"test": report.nodeid, "place": place, "seconds": round(seconds, 2)}
         with Path(_failed).open("a") as file:
-            file.write(json.dumps(report.nodeid) + "\n")
+            file.write(json.dumps(row) + "\n")

@@ -79,6 +79,8 @@ class Score:
     """Those of `found` that the nearest tests find."""
     equivalent: int
     survivors: tuple[Mutant, ...]
+    unjudged: tuple[Mutant, ...]
+    """Those without a verdict when the run ended: they count neither way."""
 
     @property
     def rate(self) -> float:
@@ -86,15 +88,26 @@ class Score:
         return self.found / self.judged if self.judged else 0.0
 
 
-def score(mutants: Iterable[Mutant], results: Results, equivalents: Mapping[str, str]) -> Score:
-    """The figures of a sample by the verdicts that there are."""
+def score(
+    mutants: Iterable[Mutant], results: Results, equivalents: Mapping[str, str], *, near_only: bool = False
+) -> Score:
+    """The figures of a sample by the verdicts that there are.
+
+    What the nearest tests do not find has no verdict before everything has run, unless they are the only ones to run.
+    """
     all_ = [*mutants]
     argued = [one for one in all_ if one.key in equivalents and not _is_found(results, one)]
-    judged = [one for one in all_ if results.of(one) and one not in argued]
+    ended = {"near", "all"} if near_only else {"all"}
+    judged = [
+        one
+        for one in all_
+        if one not in argued and (verdict := results.of(one)) and (verdict.found_by or verdict.stage in ended)
+    ]
     found = [one for one in judged if _is_found(results, one)]
     near = sum(verdict.stage == "near" for one in found if (verdict := results.of(one)))
     survivors = tuple(one for one in judged if one not in found)
-    return Score(len(all_), len(judged), len(found), near, len(argued), survivors)
+    unjudged = tuple(one for one in all_ if one not in judged and one not in argued)
+    return Score(len(all_), len(judged), len(found), near, len(argued), survivors, unjudged)
 
 
 def _is_found(results: Results, mutant: Mutant) -> bool:
@@ -111,6 +124,11 @@ def as_lines(score_: Score, results: Results) -> list[str]:
         stage = "by the nearest tests, the others did not run" if verdict and verdict.stage == "near" else "by any test"
         lines += [f"not found {stage}: {one.kind}, src/treaty/{one.file}:{one.line} {one.function}"]
         lines += [f"    - {' '.join(one.old.split())}", f"    + {' '.join(one.new.split())}"]
+    lines += [f"no verdict yet: {one.kind}, src/treaty/{one.file}:{one.line} {one.key}" for one in score_.unjudged]
+    if score_.unjudged:
+        lines.append(
+            f"{len(score_.unjudged)} have no verdict yet and count neither way; the same command goes on there"
+        )
     lines.append(
         f"found {score_.found} of {score_.judged} ({score_.rate:.1%}, 95 % interval {low:.1%} to {high:.1%}), {score_.near} of these by the nearest "
         f"tests; {score_.equivalent} of the sample of {score_.sample} change nothing"

@@ -8,7 +8,7 @@ from pathlib import Path
 import libcst as cst
 import pytest
 
-from tests.mutants.nearest import read_coverage
+from tests.mutants.nearest import forget, read_coverage
 from tests.mutants.operators import KINDS, find_mutations
 from tests.mutants.recording import block_around, blocks_of
 from tests.mutants.results import Results, Verdict, as_json, as_lines, read_equivalents, read_rate, score, wilson
@@ -108,7 +108,8 @@ def test_the_nearest_tests_run_the_block_and_little_beside_it() -> None:
     )
     mutant = Mutant("constant", file, "f", line, "a", "b")
     assert known.nearest(mutant) == ["a.py::near", "c.py::t", "b.py::wide", "a.py::far"]
-    assert read_coverage(["\n".join(map(json.dumps, rows))], ["a.py"]).nearest(mutant) == ["b.py::wide"]
+    assert read_coverage(forget(["\n".join(map(json.dumps, rows))], {"b.py"})).nearest(mutant) == ["b.py::wide"]
+    assert forget(["\n".join(map(json.dumps, rows))], ()) == []
 
 
 def mutants(count: int) -> list[Mutant]:
@@ -116,13 +117,17 @@ def mutants(count: int) -> list[Mutant]:
 
 
 def test_the_rate_leaves_equivalents_out_and_an_equivalent_that_is_found_counts(tmp_path: Path) -> None:
-    four = mutants(5)
+    four = mutants(6)
     results = Results(tmp_path / "results.jsonl")
+    results.add(Verdict(four[5].key, "near"))
     for one, found in zip(four, ("t", "", "", "t"), strict=False):
         results.add(Verdict(one.key, "near" if found else "all", found))
     figures = score(four, Results(tmp_path / "results.jsonl"), {four[1].key: "why", four[3].key: "why"})
-    assert (figures.sample, figures.judged, figures.found, figures.equivalent) == (5, 3, 2, 1)
+    assert (figures.sample, figures.judged, figures.found, figures.equivalent) == (6, 3, 2, 1)
     assert figures.survivors == (four[2],)
+    assert figures.unjudged == (four[4], four[5])
+    assert "2 have no verdict yet and count neither way" in as_lines(figures, results)[-2]
+    assert score(four, results, {}, near_only=True).survivors == (four[1], four[2], four[5])
     assert "found 2 of 3 (66.7%, 95 % interval 20.8% to 93.9%)" in as_lines(figures, results)[-1]
     assert json.loads(as_json(figures, seed=1))["seed"] == 1
 

@@ -1,26 +1,45 @@
-"""What the nearest tests do not find is planted together in one copy of the tree, and everything is run there once.
-
-Each failure is then attributed: the tests that failed run with each mutant that they cover alone, and with none.
-"""
+"""Copies of the tree with several mutants planted together, and what fails there."""
 
 import json
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutants.nearest import LIVES, QUICK, Coverage, file_of, pytest_command
-from tests.mutants.recording import FAILED
-from tests.mutants.results import Verdict
+import pytest
+
+from tests.mutants.nearest import LIVES, QUICK, file_of, pytest_command
+from tests.mutants.recording import CHOSEN, FAILED
 from tests.mutants.sample import ROOT, SOURCES, Mutant
-from tests.mutants.worker import HANG_SECONDS, Order, Worker
+from tests.mutants.worker import CLOCK_SECONDS, Order, Worker
 from tests.planted.planting import TargetMovedError, place_of
 
-TESTS = 60
-"""How many of the tests that failed are run with one mutant, those first that run least."""
+FEW_SECONDS = 20.0
+"""Tests that take so long together are run by one process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A test that failed. `place` is where, and the kind of error; `seconds` is what its last step took."""
+
+    test: str
+    place: str = ""
+    seconds: float = 0.0
+
+    @property
+    def file(self) -> str:
+        """The file of the test."""
+        return file_of(self.test)
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What is alike in failures that mostly have one cause."""
+        return self.file, self.place
 
 
 def copy_tree(target: Path) -> None:
@@ -55,102 +74,80 @@ def plant(tree: Path, mutants: Iterable[Mutant]) -> list[Mutant]:
     return left
 
 
-def failing_tests(tree: Path, workers: int, seconds: float) -> list[str]:
-    """The tests of `make quick`, and the lives of `make test`, that fail in a copy of the tree."""
-    plugin = ("--tb=no", "--timeout=300", "-n", str(workers))
-    quick = _run(tree, seconds, (*QUICK, *plugin))
-    return [
-        *dict.fromkeys(quick + _run(tree, seconds, ("-m", "not soak", "--hypothesis-profile=share", *plugin, *LIVES)))
-    ]
+def everything_that_fails(tree: Path, workers: int, until: float) -> tuple[list[Failure], bool]:
+    """What fails in a copy of the tree of `make quick` and the lives of `make test`, and whether all of it has run."""
+    plugin = ("--tb=no", "--timeout=300", "--continue-on-collection-errors", "-n", str(workers))
+    quick = run_in(tree, (*QUICK, *plugin), until)
+    lives = run_in(tree, ("-m", "not soak", "--hypothesis-profile=share", *plugin, *LIVES), until)
+    failures = {one.test: one for one in [*quick.failures, *lives.failures]}
+    return [*failures.values()], quick.ended and lives.ended
 
 
-def _run(tree: Path, seconds: float, options: Sequence[str]) -> list[str]:
-    """The tests that fail in a copy of the tree, with these options."""
-    failed = tree / ".failed"
+def fail_again(tree: Path, failures: Sequence[Failure], workers: int, until: float) -> list[Failure] | None:
+    """Those of some failures that come in a copy of the tree too; None where not all has run."""
+    files = sorted({one.file for one in failures})
+    processes = workers if sum(one.seconds for one in failures) > FEW_SECONDS else 0
+    options = ("-m", "not jvm", "--hypothesis-profile=share", "--tb=no", "--timeout=300", "-n", str(processes))
+    came = run_in(tree, (*options, "--continue-on-collection-errors", *files), until, [one.test for one in failures])
+    again = {one.test for one in came.failures}
+    return [one for one in failures if one.test in again] if came.ended else None
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRun:
+    """What came of a run of pytest in a copy of the tree."""
+
+    failures: list[Failure]
+    ended: bool
+    """Whether it ran to its end."""
+
+
+def run_in(tree: Path, options: Sequence[str], until: float, chosen: Sequence[str] = ()) -> TreeRun:
+    """Run tests in a copy of the tree, with these options; only the `chosen` ones, if there are any."""
+    failed, choice = tree / ".failed", tree / ".chosen"
     failed.unlink(missing_ok=True)
     paths = f"{tree / 'src'}{os.pathsep}{tree}"
     environment = {**os.environ, FAILED: str(failed), "PYTHONPATH": paths}
+    if chosen:
+        choice.write_text(json.dumps(chosen))
+        environment[CHOSEN] = str(choice)
     command = pytest_command("-p", "tests.mutants.recording", *options)
+    seconds, ended = max(0.0, until - time.monotonic()), False
     with suppress(subprocess.TimeoutExpired):
-        subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.DEVNULL, check=False, timeout=seconds)
-    return [json.loads(line) for line in failed.read_text().splitlines()] if failed.exists() else []
+        code = subprocess.run(
+            command, cwd=tree, env=environment, stdout=subprocess.DEVNULL, check=False, timeout=seconds
+        ).returncode
+        ended = code in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED}
+    lines = failed.read_text().splitlines() if failed.exists() else []
+    return TreeRun([Failure(**json.loads(line)) for line in lines], ended)
 
 
-def attribute(
-    mutants: Sequence[Mutant], failed: Sequence[str], known: Coverage, report: Callable[[Verdict], None]
-) -> set[str]:
-    """Say of each mutant which of the tests that failed finds it alone. Returns the tests that nothing explains.
-
-    A test that fails without any mutant too explains nothing.
-    """
-    sizes = {test: known.sizes[number] for number, test in enumerate(known.tests)}
-    left = set(failed)
-    broken: set[str] = set()
-    with Worker(sorted({file_of(test) for test in failed})) as worker:
-        for one in mutants:
-            covering = {known.tests[number] for number in known.of(one)}
-            near = [test for test in failed if test in covering or test not in sizes]
-            near.sort(key=lambda test: sizes.get(test, len(known.by_block)))
-            found = _first_failure(worker, near[:TESTS], one, broken)
-            report(Verdict(one.key, "all", found))
-            if found:
-                left -= set(near)
-    return left - broken
-
-
-def _first_failure(worker: Worker, tests: Sequence[str], mutant: Mutant, broken: set[str]) -> str:
-    """The first test that fails with a mutant and passes without one; empty where there is none."""
-    while waiting := [test for test in tests if test not in broken]:
-        found = find(worker, waiting, mutant)
-        if found in {"", "hang"} or not worker.ask(Order([found])).failed:
-            return found
-        broken.add(found)
-    return ""
-
-
-def find(worker: Worker, tests: Sequence[str], mutant: Mutant) -> str:
-    """The first of some tests that fails with a mutant, `hang`, or nothing.
+def find(worker: Worker, tests: Sequence[str], mutant: Mutant, until: float) -> str | None:
+    """The first of some tests that fails with a mutant, `hang`, or nothing; None where the time was over before.
 
     Functions that were made when modules were loaded keep their code. Where the changed code did not run, a process of
     its own runs the tests in a copy of the tree.
     """
-    came = worker.ask(Order(tests, mutant.edit))
+    came = worker.ask(Order(tests, mutant.edit, seconds=until - time.monotonic()))
     if came.failed or came.hung:
         return came.failed[0] if came.failed else "hang"
-    return "" if came.ran else _find_cold(tests, mutant)
+    if came.cut:
+        return None
+    return "" if came.ran else find_cold(tests, mutant, until)
 
 
-def _find_cold(tests: Sequence[str], mutant: Mutant) -> str:
+def find_cold(tests: Sequence[str], mutant: Mutant, until: float) -> str | None:
+    """As `find`, by a process of its own in a copy of the tree."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)
         copy_tree(tree)
         if plant(tree, [mutant]):
             return ""
-        failed = _run(tree, 4 * HANG_SECONDS, ("-x", "--tb=no", "--hypothesis-profile=quick", *tests))
-    return failed[0] if failed else ""
-
-
-def run_together(
-    mutants: Sequence[Mutant], known: Coverage, report: Callable[[Verdict], None], *, workers: int, seconds: float
-) -> set[str]:
-    """Plant mutants together, run everything, and attribute what fails. Those that meet another one come in a tree of their own.
-
-    Returns the tests that failed and that no mutant explains alone.
-    """
-    unexplained: set[str] = set()
-    waiting = [*mutants]
-    while waiting:
-        with tempfile.TemporaryDirectory() as folder:
-            tree = Path(folder)
-            copy_tree(tree)
-            left = plant(tree, waiting)
-            planted = [one for one in waiting if one not in left]
-            if not planted:
-                break
-            failed = failing_tests(tree, workers, seconds)
-        unexplained |= attribute(planted, failed, known, report)
-        waiting = left
-    return unexplained
+        limit = min(until, time.monotonic() + CLOCK_SECONDS)
+        came = run_in(tree, ("-x", "--tb=no", "--hypothesis-profile=quick", *tests), limit)
+    if came.failures:
+        return came.failures[0].test
+    return None if time.monotonic() >= until else ""
 
 
 def breaks_imports(mutant: Mutant) -> bool:

@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import pytest
 
@@ -23,6 +25,7 @@ from tests.mutants.sample import ROOT
 from tests.planted.bug import Edit
 from tests.planted.planting import TargetMovedError, changed
 
+ItemT = TypeVar("ItemT")
 OPTIONS = (
     "-q",
     "-x",
@@ -36,7 +39,8 @@ OPTIONS = (
     "no:randomly",
 )
 HANG_SECONDS = 60
-"""A mutant whose tests take more processor time, or four times as long by the clock, hangs."""
+CLOCK_SECONDS = 4.0 * HANG_SECONDS
+"""A mutant whose tests take more processor time, or so long by the clock, hangs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,8 @@ class Order:
     edit: Edit | None = None
     all: bool = False
     """Whether tests behind a failure are run too."""
+    seconds: float = CLOCK_SECONDS
+    """What is left of the time of the whole run, by the clock."""
 
 
 @dataclass(slots=True)
@@ -58,6 +64,8 @@ class Came:
     ran: bool = False
     """Whether the changed code ran."""
     hung: bool = False
+    cut: bool = False
+    """Whether the time of the whole run was over before the tests had ended."""
     moved: str = ""
     """Why the edit could not be planted."""
     seconds: float = 0.0
@@ -117,10 +125,14 @@ def forked(order: Order) -> Came:
                 answer.flush()
             finally:
                 os._exit(0)
-        hung = not _ends(child, time.monotonic() + 4 * HANG_SECONDS)
+        limit = min(order.seconds, CLOCK_SECONDS)
+        ended = _ends(child, time.monotonic() + limit)
         answer.seek(0)
-        told = answer.read()
-    return Came(**json.loads(told)) if told and not hung else Came(hung=True, ran=True)
+        text = answer.read()
+    if text and ended:
+        return Came(**json.loads(text))
+    cut = not ended and limit < CLOCK_SECONDS
+    return Came(hung=not cut, cut=cut, ran=True)
 
 
 def _ends(child: int, until: float) -> bool:
@@ -173,10 +185,34 @@ class Worker:
         return Came(**json.loads(self._process.stdout.readline()))
 
 
+def side_by_side(
+    workers: Sequence[Worker], items: Iterable[ItemT], work: Callable[[Worker, ItemT], object], until: float
+) -> None:
+    """Have workers take items one after the other. After `until`, and after an error, no further one is begun."""
+    waiting, lock, stopped = iter([*items]), threading.Lock(), threading.Event()
+
+    def take(worker: Worker) -> None:
+        while not stopped.is_set() and time.monotonic() < until:
+            with lock:
+                item = next(waiting, None)
+            if item is None:
+                return
+            work(worker, item)
+
+    with ThreadPoolExecutor(len(workers)) as pool:
+        futures = [pool.submit(take, worker) for worker in workers]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            stopped.set()
+            raise
+
+
 def read_order(members: dict[str, Any]) -> Order:
     """An order from JSON."""
     edit = Edit(**members["edit"]) if members["edit"] else None
-    return Order(members["tests"], edit, members["all"])
+    return Order(members["tests"], edit, members["all"], members["seconds"])
 
 
 def main() -> None:
