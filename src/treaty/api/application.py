@@ -105,7 +105,7 @@ def build_application(
     dispatcher = RequestDispatcher(
         DialectApplication(make_confluent_dialect(incompatible), registry),
         metrics,
-        {**operator.paths(), **cached_pages.PAGES},
+        {**operator.paths(), **cached_pages.CACHED_PAGES},
         authenticate=authenticate,
         internal=internal,
         hosts=hosts,

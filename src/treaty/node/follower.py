@@ -142,7 +142,7 @@ class Follower:
             number = self.begin()
             self._barrier_since = self._environment.now()
             try:
-                await self._catch_up_once()
+                await self._catch_up_with_tip()
             except asyncio.CancelledError:
                 waiters.cancel()
                 raise
@@ -159,7 +159,7 @@ class Follower:
             self._barrier_since = None
         self._barrier_task = None
 
-    async def _catch_up_once(self) -> None:
+    async def _catch_up_with_tip(self) -> None:
         before = self.position
         self._counts.looks += 1
         self.tip = tip = await self._log.tip()

@@ -17,7 +17,7 @@ from treaty.core.messages.differences import (
     ComparisonSide,
     SchemasCompared,
 )
-from treaty.core.messages.request import LATEST
+from treaty.core.messages.request import LATEST, NO_VERSION_ID
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, InvalidVersion
 from treaty.core.schema import Draft, refuse_many_references
@@ -177,7 +177,7 @@ def side_of(text: str, path: str = "") -> ComparisonSide:
     if version in {"latest", str(LATEST)}:
         return ComparisonSide(subject_of(name))
     if not (version.isascii() and version.isdecimal() and len(version) <= 10 and 0 < int(version) <= COUNTER):
-        message = f"The specified version '{version[:100]}' is not a valid version id"
+        message = NO_VERSION_ID.format(version=version[:100])
         raise InvalidVersion.of("VERSION_ID", message, path=path, version=version[:100], allowed=_ALLOWED)
     return ComparisonSide(subject_of(name), int(version))
 

@@ -19,6 +19,9 @@ from treaty.core.limits import PRINCIPAL_GROUPS, PRINCIPAL_LENGTH
 REMEMBER_SECONDS = 300.0
 """Seconds for which a verified token is cached, at most until it expires."""
 
+LEEWAY_SECONDS = 30.0
+"""Seconds by which clocks may differ, if the file says nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class BearerSettings:
@@ -28,7 +31,7 @@ class BearerSettings:
     audience: tuple[str, ...]
     keys: Path | str
     algorithms: tuple[str, ...] = ALGORITHMS
-    leeway: float = 30.0
+    leeway: float = LEEWAY_SECONDS
     principal: str = "sub"
     groups: str = ""
     ca: Path | None = None

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from treaty.api.auth.basic import BasicSettings
-from treaty.api.auth.bearer import BearerSettings
+from treaty.api.auth.bearer import LEEWAY_SECONDS, BearerSettings
 from treaty.api.auth.certificate import NAMINGS, CertificateSettings
 from treaty.api.auth.keys import ALGORITHMS
 from treaty.api.auth.toml_tables import TomlTable, read_tables
@@ -98,7 +98,7 @@ def _bearer(table: TomlTable) -> BearerSettings:
         audience=table.texts("audience"),
         keys=address if remote else table.path_of("keys"),
         algorithms=algorithms,
-        leeway=table.number("leeway", 30, 0, 600),
+        leeway=table.number("leeway", LEEWAY_SECONDS, 0, 600),
         principal=table.text("principal", "sub"),
         groups=table.text("groups", ""),
         ca=table.path_of("ca") if "ca" in table.members else None,

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 from treaty.api.errors import HttpError
 from treaty.core.limits import COUNTER
-from treaty.core.messages.request import LATEST, Visible
+from treaty.core.messages.request import LATEST, NO_VERSION_ID_IN_RANGE, Visible
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import InvalidVersion
 
@@ -38,8 +38,7 @@ def version_of(text: str, subject: Subject) -> int:
     short_text = text[:100]
     raise InvalidVersion.of(
         "VERSION_ID",
-        f"The specified version '{short_text}' is not a valid version id. Allowed values are between [1, 2^31-1] and "
-        'the string "latest"',
+        NO_VERSION_ID_IN_RANGE.format(version=short_text),
         subject=str(subject),
         version=short_text,
         new=short_text,

@@ -207,7 +207,7 @@ class CachingProtocol(HttpToolsProtocol):
                     return
             self._feed(data, line, block, block_key)
         else:
-            self._read(data, self.messages)
+            self._parse_within_limits(data, self.messages)
 
     def _digest_block(self, block: bytes) -> bytes:
         """The digest of a header block and of this connection's certificate; most blocks are as the one before."""
@@ -227,7 +227,7 @@ class CachingProtocol(HttpToolsProtocol):
     def _feed(self, data: bytes, line: bytes, block: bytes, block_key: bytes) -> None:
         """Let the parser have a chunk that begins a message, and give the slow path a permit if it was one message."""
         self.messages = 0
-        self._read(data, 1)
+        self._parse_within_limits(data, 1)
         if self.messages != 1 or not self.at_rest or self.transport.is_closing() or len(block) > BLOCK_BYTES:
             return
         cycle = self.cycle
@@ -239,7 +239,7 @@ class CachingProtocol(HttpToolsProtocol):
                     cast("dict[str, Any]", self.scope), CacheableRequest(self.cache, line, block_key, self.cache.epoch)
                 )
 
-    def _read(self, data: bytes, alone: int) -> None:
+    def _parse_within_limits(self, data: bytes, alone: int) -> None:
         """Let the parser have a chunk; refuse a message whose headers don't end.
 
         A chunk counts in full where it holds one message alone, the one of that number.

@@ -64,5 +64,8 @@ async def show_page(accept_encoding: str) -> Response:
     return (await asyncio.to_thread(_page)).response(accept_encoding)
 
 
-PAGES: Mapping[bytes, Callable[[str], Awaitable[Response]]] = {b"/openapi.json": show_document, b"/docs": show_page}
+CACHED_PAGES: Mapping[bytes, Callable[[str], Awaitable[Response]]] = {
+    b"/openapi.json": show_document,
+    b"/docs": show_page,
+}
 """Endpoints by raw path; each takes the ``Accept-Encoding`` of its request."""

@@ -8,7 +8,7 @@ from typing import Any
 from treaty.api.confluent.server import LEVEL, RELEASE
 from treaty.api.dialects.description import ApiAnswer, ApiDescription, ApiOperation, ApiParameter, Schema
 from treaty.api.native import TABLE as NATIVE
-from treaty.api.openapi.pages import PAGES
+from treaty.api.openapi.pages import OPERATOR_PAGES
 from treaty.api.openapi.shapes import PLACE, shapes
 from treaty.api.openapi.table import (
     COMMANDS,
@@ -82,7 +82,9 @@ def document() -> Schema:
     refusals: dict[str, Schema] = {}
     for path, methods in EVERYTHING.items():
         for method, operation in methods.items():
-            described = _operation(path, method, operation, bodies.get(id(operation)), answers.get(id(operation)))
+            described = _describe_operation(
+                path, method, operation, bodies.get(id(operation)), answers.get(id(operation))
+            )
             for name, status, refusal in _errors(path, operation):
                 refusals[name] = refusals.get(name) or refusal
                 described["responses"][str(status)] = {"$ref": f"#/components/responses/{name}"}
@@ -117,7 +119,9 @@ def document() -> Schema:
     }
 
 
-def _operation(path: str, method: str, operation: ApiOperation, body: Schema | None, answer: Schema | None) -> Schema:
+def _describe_operation(
+    path: str, method: str, operation: ApiOperation, body: Schema | None, answer: Schema | None
+) -> Schema:
     first, text = summary(path, method)
     described: Schema = {
         "tags": [operation.group],
@@ -126,7 +130,7 @@ def _operation(path: str, method: str, operation: ApiOperation, body: Schema | N
         "description": text,
     }
     parameters = [_parameter(parameter, "path") for parameter in operation.path]
-    if path in PAGES:
+    if path in OPERATOR_PAGES:
         described["responses"] = {"200": _response(operation.answer, answer)}
         if path.startswith("/readyz"):
             shape = {"schema": operation.answer.schema}
@@ -224,7 +228,7 @@ def _response(answer: ApiAnswer, schema: Schema | None) -> Schema:
 
 def _error_codes(path: str, operation: ApiOperation) -> tuple[int, ...]:
     """Codes of errors that a route may answer; pages without content of the registry need no credentials."""
-    if path in PAGES:
+    if path in OPERATOR_PAGES:
         return () if path.encode() in OPEN else (40101, 40301)
     return codes(operation)
 

@@ -32,7 +32,7 @@ _READY: Schema = {
     "required": ["status"],
     "additionalProperties": False,
 }
-PAGES: Table = {
+OPERATOR_PAGES: Table = {
     "/healthz": {
         "GET": ApiOperation(
             OperatorPages.answer_health,

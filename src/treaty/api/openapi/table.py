@@ -8,7 +8,7 @@ from treaty.api.iglu.routes import DESCRIPTION as IGLU
 from treaty.api.ksqldb.routes import DESCRIPTION as KSQLDB
 from treaty.api.metastore.routes import DESCRIPTION as METASTORE
 from treaty.api.native import TABLE as NATIVE
-from treaty.api.openapi.pages import PAGES
+from treaty.api.openapi.pages import OPERATOR_PAGES
 from treaty.api.pravega.routes import DESCRIPTION as PRAVEGA
 from treaty.api.schemarepo.routes import DESCRIPTION as SCHEMA_REPO
 from treaty.core.registry import CONSISTENCIES
@@ -33,7 +33,7 @@ EVERYTHING: Table = {
     **CONFLUENT,
     **NATIVE,
     **{path: methods for dialect in DIALECTS for path, methods in dialect.table.items()},
-    **PAGES,
+    **OPERATOR_PAGES,
 }
 
 CONSISTENCY = ApiParameter(

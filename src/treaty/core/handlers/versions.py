@@ -6,7 +6,7 @@ from itertools import chain, islice
 
 from treaty.core.limits import COUNTER
 from treaty.core.messages.names import SEQUENCE
-from treaty.core.messages.request import LATEST, Visible
+from treaty.core.messages.request import LATEST, NO_VERSION_ID_IN_RANGE, Visible
 from treaty.core.messages.versions import VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
@@ -186,8 +186,7 @@ def select(view: View, subject: Subject, number: int, visible: Visible = "live")
     if number != LATEST and not 1 <= number <= COUNTER:
         raise InvalidVersion.of(
             "VERSION_ID",
-            f"The specified version '{number}' is not a valid version id. Allowed values are between [1, 2^31-1] and "
-            'the string "latest"',
+            NO_VERSION_ID_IN_RANGE.format(version=number),
             subject=str(subject),
             version=str(number),
             new=str(number),

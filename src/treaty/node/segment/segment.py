@@ -61,8 +61,10 @@ class Segment:
     def __init__(
         self, columns: Columns, counts: Mapping[str, int], roots: Mapping[str, int], *, careful: bool = True
     ) -> None:
-        """Take columns as `build` made them; they are looked at when they are needed. Who is `careful` gets no schema
-        whose content has another guid than its row had when the segment was built.
+        """Rows in columns that `build` made, each read when it is needed first.
+
+        `counts` has the rows of each table, dead ones too, and `roots` what its live rows add to the state root. A `careful` segment
+        raises for a schema whose content has another guid than its row had when the segment was built.
         """
         self.counts = counts
         self.roots = roots

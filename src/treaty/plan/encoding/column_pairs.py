@@ -59,17 +59,17 @@ class _ColumnPairing:
         """A column that may be null (`nullable`) and must not be as one place of the schema; None after a problem."""
         target = self.find_target(handle)
         if isinstance(target, UnionTarget):
-            conversion = self._choice(have, target, path)
+            conversion = self._pair_choice(have, target, path)
             return replace(conversion, required=nullable and not target.nullable) if conversion else None
         match target, have:
             case LeafTarget(), _:
-                conversion = self._leaf(have, target, path)
+                conversion = self._pair_leaf(have, target, path)
             case RecordTarget(), Struct():
-                conversion = self._fields(have, target, path)
+                conversion = self._pair_fields(have, target, path)
             case ListTarget(), List():
-                conversion = self._items(have, target, path)
+                conversion = self._pair_items(have, target, path)
             case MapTarget(), Map():
-                conversion = self._entries(have, target, path)
+                conversion = self._pair_entries(have, target, path)
             case _, Scalar("null"):
                 conversion = ColumnConversion(path, "constant", "VOID", constant="null")
             case _:
@@ -78,7 +78,8 @@ class _ColumnPairing:
                 self.problems.append(f"{path or 'the value'} is {type_ddl(have)}, which cannot be a {word}")
         return replace(conversion, required=nullable) if conversion else None
 
-    def _leaf(self, have: ColumnType, leaf: LeafTarget, path: str) -> ColumnConversion | None:
+    def _pair_leaf(self, have: ColumnType, leaf: LeafTarget, path: str) -> ColumnConversion | None:
+        """How a column becomes a value without parts: as it is, by a cast, or by what carries a logical type."""
         word = have.name if isinstance(have, Scalar) else "decimal" if isinstance(have, Decimal) else ""
         is_taken = word in leaf.takes
         way = ("keep", ()) if is_taken else cast(have, leaf.type)
@@ -111,13 +112,13 @@ class _ColumnPairing:
         self.used.add(path)
         return tuple(one for one in checks if one.name not in LOSSY)
 
-    def _fields(self, have: Struct, target: RecordTarget, path: str) -> ColumnConversion:
+    def _pair_fields(self, have: Struct, target: RecordTarget, path: str) -> ColumnConversion:
         by_name = {one.name: one for one in have.columns}
         sources = pair_names(by_name, [(member.name, member.aliases) for member in target.members])
         for strange in sorted(by_name.keys() - {*sources.values()}):
             self.problems.append(f"the schema has no field for {path}/{strange}: drop it first")
         columns = {name: by_name[source] for name, source in sources.items()}
-        paired = (self._member(columns.get(member.name), member, path) for member in target.members)
+        paired = (self._pair_member(columns.get(member.name), member, path) for member in target.members)
         parts = [part for part in paired if part is not None]
         kinds = ", ".join(f"{quote_name(part.name)}: {part.fit.type}" for part in parts)
         same = [part.source for part in parts] == [one.name for one in have.columns] and all(
@@ -130,7 +131,7 @@ class _ColumnPairing:
             path, "record", f"STRUCT<{kinds}>", type_ddl(have), same=same, parts=tuple(parts), checks=oneofs
         )
 
-    def _member(self, column: Column | None, member: FieldTarget, path: str) -> ConversionPart | None:
+    def _pair_member(self, column: Column | None, member: FieldTarget, path: str) -> ConversionPart | None:
         member_path = f"{path}/{member.name}"
         if column is not None:
             free = column.nullable and not member.nullable
@@ -148,7 +149,7 @@ class _ColumnPairing:
             self.problems.append(f"there is no column for {member_path}, and the field has neither a default nor null")
         return None
 
-    def _items(self, have: List, target: ListTarget, path: str) -> ColumnConversion | None:
+    def _pair_items(self, have: List, target: ListTarget, path: str) -> ColumnConversion | None:
         free = have.nullable and not target.nullable
         inside = self.place(have.element, target.item, f"{path}/[]", nullable=free)
         if inside is None:
@@ -159,8 +160,8 @@ class _ColumnPairing:
             path, "items", kind, type_ddl(have), same=inside.same, parts=(ConversionPart("", "", inside),)
         )
 
-    def _entries(self, have: Map, target: MapTarget, path: str) -> ColumnConversion | None:
-        key = self._leaf(have.key, target.key, f"{path}/{{key}}")
+    def _pair_entries(self, have: Map, target: MapTarget, path: str) -> ColumnConversion | None:
+        key = self._pair_leaf(have.key, target.key, f"{path}/{{key}}")
         free = have.nullable and not target.nullable
         value = self.place(have.value, target.value, f"{path}/{{}}", nullable=free)
         if key is None or value is None:
@@ -173,14 +174,14 @@ class _ColumnPairing:
             path, "entries", kind, type_ddl(have), same=key.same and value.same, checks=checks, parts=parts
         )
 
-    def _choice(self, have: ColumnType, target: UnionTarget, path: str) -> ColumnConversion | None:
+    def _pair_choice(self, have: ColumnType, target: UnionTarget, path: str) -> ColumnConversion | None:
         names = [f"member{at}" for at in range(len(target.branches))]
         if isinstance(have, Struct) and have.columns and {column.name for column in have.columns} <= set(names):
             members = tuple(
                 FieldTarget(name, branch, nullable=True, default=_null(kind))
                 for name, (branch, kind) in zip(names, target.branches, strict=True)
             )
-            conversion = self._fields(have, RecordTarget("", members), path)
+            conversion = self._pair_fields(have, RecordTarget("", members), path)
             return replace(conversion, way="choose", checks=(LossCheck("one"),))
         problems_before = len(self.problems)
         fitting: list[tuple[int, ColumnConversion]] = []

@@ -136,7 +136,7 @@ def make_plan(connection: sqlite3.Connection, terms: Sequence[SearchTerm], reada
     plan = SearchPlan(readable=readable.list_few(FEW_READABLE))
     for state in (term.value.lower() for term in terms if term.name == "state"):
         plan.state = state
-    _add_fields(connection, plan, terms, readable)
+    _add_fields_of_types(connection, plan, terms, readable)
     for term in terms:
         _add_term(connection, plan, term, readable)
     plan.names = _join_listed(plan.names, plan.readable)
@@ -165,10 +165,10 @@ def _join_listed(names: Sequence[SubjectNames], readable: tuple[int, ...] | None
     return [*broad, SubjectNames("", "", numbers, is_known=readable is not None and len(listed) == 1)]
 
 
-def _add_fields(
+def _add_fields_of_types(
     connection: sqlite3.Connection, plan: SearchPlan, terms: Sequence[SearchTerm], readable: ReadableSubjects
 ) -> None:
-    """Put down the fields and types that are searched for."""
+    """Add what `field:` and `type:` ask for: in one search they ask for a field of that type."""
     types = [as_token(term.value) for term in terms if term.name == "type"]
     fields = [term.value for term in terms if term.name == "field"]
     for value in fields:

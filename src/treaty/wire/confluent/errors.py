@@ -13,7 +13,7 @@ from msgspec import Struct
 from treaty.core import refusals as r
 from treaty.core.finding import Diagnostic, Finding, format_list, shorten_text
 from treaty.core.limits import ERROR_CHARACTERS
-from treaty.core.messages.request import Request
+from treaty.core.messages.request import NO_VERSION_ID_IN_RANGE, Request
 from treaty.core.messages.schemas import GetGuid, GetGuidIds, GetSchema
 from treaty.core.messages.settings import DeleteConfig, DeleteMode, GetConfig, GetMode, SetMode
 from treaty.core.messages.versions import DeleteSubject, Lookup
@@ -95,10 +95,6 @@ _LEVELS = (
     "forward_transitive, and full_transitive"
 )
 _MODES = "Invalid mode. Valid values are READWRITE, READONLY, IMPORT and FORWARD."
-_NO_VERSION_ID = (
-    "The specified version '{version}' is not a valid version id. Allowed values are between [1, 2^31-1] and the "
-    'string "latest"'
-)
 PINNED = "SOURCE_PINNED"
 """The rule of a refusal by sources that pin a version."""
 _REFERENCED = "One or more references exist to the schema {magic=1,keytype=SCHEMA,subject={subject},version={version}}."
@@ -147,7 +143,7 @@ TABLE = (
     ErrorMapping(40908, r.Frozen, _message_of),
     ErrorMapping(40950, r.NotLatest, _message_of),  # not Confluent's: its clients can't send what is refused here
     ErrorMapping(42201, r.InvalidSchema, _message_of),
-    ErrorMapping(42202, r.InvalidVersion, _fill_template(_NO_VERSION_ID)),
+    ErrorMapping(42202, r.InvalidVersion, _fill_template(NO_VERSION_ID_IN_RANGE)),
     ErrorMapping(42204, r.InvalidSetting, _mode, (SetMode,)),
     ErrorMapping(42203, r.InvalidSetting, _level),
     ErrorMapping(42205, r.NotPermitted, _message_of),

@@ -74,9 +74,9 @@ class _ColumnBuilder:
             message = f"the columns nest deeper than the limit COLUMN_DEPTH of {COLUMN_DEPTH}"
             raise text_error("SCHEMA_TOO_DEEP", message, f"at most {COLUMN_DEPTH} levels")
         merged = self.gather(nodes)
-        return None if merged.never else self._derive_unless_cut(merged, path, depth)
+        return None if merged.never else self._derive_within_recursion(merged, path, depth)
 
-    def _derive_unless_cut(self, merged: MergedConstraints, path: str, depth: int) -> NullableType | None:
+    def _derive_within_recursion(self, merged: MergedConstraints, path: str, depth: int) -> NullableType | None:
         """The type of a place; None where it lies inside itself as often as it is opened.
 
         A list or a map that has nothing but itself inside is a variant.
@@ -137,7 +137,7 @@ class _ColumnBuilder:
             if len(described) == 1 or all(_is_object(part) for _, part in described):
                 joined = self._merge_branches(merged, [part for _, part in described], path)
                 joined.choices = rest + [choice for _, part in described for choice in part.choices]
-                derive = self._settle_choice if joined.key == merged.key else self._derive_unless_cut
+                derive = self._settle_choice if joined.key == merged.key else self._derive_within_recursion
                 column_type = derive(joined, path, depth + 1) if depth < COLUMN_DEPTH else (_VARIANT, True)
             else:
                 column_type = self._unite_branches([branch for branch, _ in described], path, depth)

@@ -55,7 +55,7 @@ class _Shape:
                 self.add(path, f"a field with the extendee {field.extendee!r}", "an extendee on extensions alone")
             self.field(field, path)
         self.oneofs(proto, full)
-        self.entries(proto, full)
+        self.map_entries(proto, full)
         self.extensions(proto.extension, f"{full}.")
         for nested in proto.nested_type:
             self.message(nested, f"{full}.{nested.name}")
@@ -138,7 +138,7 @@ class _Shape:
             word = FieldDescriptorProto.Label.Name(field.label)
             self.add(path, f"{word} in the oneof {oneof!r}", "LABEL_OPTIONAL, or no oneof_index")
 
-    def entries(self, proto: DescriptorProto, full: str) -> None:
+    def map_entries(self, proto: DescriptorProto, full: str) -> None:
         """A message with `map_entry` is the entry of one map beside it, and nothing else."""
         entries = [one for one in proto.nested_type if one.options.map_entry]
         by_name: dict[str, list[FieldDescriptorProto]] = {}
