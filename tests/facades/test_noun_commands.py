@@ -182,6 +182,20 @@ def test_what_is_there_is_deleted_once_somebody_says_yes(run: Run) -> None:
     assert run("subject", "list").stdout.split() == [":.dev:s", "s"]
 
 
+def test_a_subject_that_is_deleted_softly_is_asked_about_for_good_alone(run: Run) -> None:
+    run("schema", "register", "s", "-", stdin=ENUM)
+    run("subject", "delete", "s", "--yes")
+    assert (
+        "Subject 's' is soft-deleted already: --permanent deletes it completely"
+        in run("subject", "delete", "s", code=1).output
+    )
+    assert (
+        "there is no terminal to confirm on; add --yes" in run("subject", "delete", "s", "--permanent", code=2).output
+    )
+    run("subject", "delete", "s", "--permanent", "--yes")
+    assert "Subject 's' not found" in run("subject", "delete", "s", "--permanent", code=1).output
+
+
 @pytest.mark.parametrize(("answer", "first"), [("y", 2), ("n", 1), ("", 1)])
 def test_a_question_names_the_version(run: Run, monkeypatch: pytest.MonkeyPatch, answer: str, first: int) -> None:
     run("schema", "register", "s", "-", stdin=ENUM)

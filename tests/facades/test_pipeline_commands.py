@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from treaty.cli.main import group
+from treaty.cli.metastore.bad.tables import describe_pipeline, may_have_rows
 from treaty.cli.pipeline.description import SparkSettings, read_description
 from treaty.cli.pipeline.description_table import DescriptionError
 from treaty.spark import (
@@ -153,6 +154,22 @@ def test_a_key_makes_a_table_of_one_row_each(written: Callable[[str], Path]) -> 
     assert found == KeyedTableOptions(
         ("id",), version="source.lsn", order=("timestamp", "offset"), envelope=DebeziumEnvelope(after="now")
     )
+
+
+@pytest.mark.parametrize(
+    ("place", "exists", "is_known"),
+    [("bad", False, True), ("bad", True, True), ("s3a://b/bad", False, False), ("lake.bad", True, False)],
+)
+def test_bad_rows_are_asked_about_where_they_are_or_may_be(
+    written: Callable[[str], Path], tmp_path: Path, place: str, *, exists: bool, is_known: bool
+) -> None:
+    """A table that is no folder here may have rows, which only Spark can say."""
+    named = str(tmp_path / place) if is_known else place
+    if exists:
+        (tmp_path / place / "_delta_log").mkdir(parents=True)
+        (tmp_path / place / "_delta_log" / "00000000000000000000.json").touch()
+    file = written(SMALL.replace('"bad"', f'"{named}"'))
+    assert may_have_rows(describe_pipeline(str(file))) is (exists or not is_known)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from treaty.core.schema import Draft
 from treaty.core.state.columns import Column, ColumnType, List, Map, Scalar, Struct
 from treaty.formats.registry import find_formats
 from treaty.plan import jsonschema, payloads
+from treaty.plan.avro import planner
 from treaty.plan.ddl import parse_type
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.encoding.encode_plans import make_encode_plan
@@ -374,6 +375,11 @@ def test_a_default_that_is_written_has_all_its_fields(registry: Connection, plac
 
 def test_a_union_of_versions_without_columns_is_refused_with_what_to_do() -> None:
     """Also where a format is a plug-in's."""
-    for union in (partial(jsonschema.union, options=DecodeOptions()), partial(payloads.union, find_formats()["JSON"])):
+    unions = (
+        partial(jsonschema.union, options=DecodeOptions()),
+        partial(payloads.union, find_formats()["JSON"]),
+        planner.union,
+    )
+    for union in unions:
         with pytest.raises(PlanError, match=r"^no rows can be decoded: no schema ids are known\. Register a version"):
             union(versions=())

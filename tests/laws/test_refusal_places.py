@@ -268,5 +268,6 @@ def test_a_rule_has_a_name_of_its_own_or_the_refusal_says_what_is_wrong_with_it(
             name,
             NAMES_OF_RULES[name],
         )
+        assert reason.allowed.startswith("a name that no other" if name == "there" else "letters, digits, _ and -")
     else:
         assert NAMES_OF_RULES[name] == ""

@@ -15,6 +15,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.pages.registry import ADDRESSES, SQL, list_registrations, post
 from tests.real.running import Running, serving
 
+pytestmark = pytest.mark.browser
+
 SCHEMES = ("light", "dark")
 SHARE = ("compare", "schema")
 """Pages that `make test` shows in a browser; the soak shows all."""

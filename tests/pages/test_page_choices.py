@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -12,8 +13,8 @@ from treaty.assemble import connect_async
 from treaty.core import refusals as r
 from treaty.core.access.rights import PERMISSIONS, Access, AccessRule
 from treaty.core.messages.registration import Register
-from treaty.core.messages.settings import Config, Scope, SetConfig
-from treaty.core.messages.versions import DeleteVersion, GetVersion, VersionFound
+from treaty.core.messages.settings import Config, Scope, SetConfig, SetMode
+from treaty.core.messages.versions import DeleteSubject, DeleteVersion, GetVersion, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.registry import AsyncRegistry
 from treaty.core.schema import Draft, Reference
@@ -231,6 +232,36 @@ def test_an_id_of_a_context_or_a_guid_leads_to_a_version_that_has_it(
             assert target is None
         else:
             assert destination(moved) == ("schema", {"subject": target, "version": "1"})
+
+    tell(story)
+
+
+@pytest.mark.parametrize("mode", ["READWRITE", "READONLY", "READONLY_OVERRIDE"])
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_deletion_says_what_is_read_only(mode: str, version: int, *, is_closed: bool) -> None:
+    """What it says of a mode is what the registry does."""
+
+    async def story(registry: AsyncRegistry) -> None:
+        await registry.ask(Register(ORDERS, Draft(TEXT % 1), normalize=None))
+        await registry.ask(SetMode(Scope(*ORDERS), mode))
+        asked = request_for(registry, name="orders", version=version)
+        facts = replace(asked.server, read_only=is_closed)
+        values = page_values(await deletion.show_deletion(replace(asked, server=facts)))
+        says = "--read-only" if is_closed else f"The mode in force is {mode}" if mode != "READWRITE" else ""
+        assert (says in values["read_only"], bool(values["read_only"]), values["is_refused"]) == (
+            True,
+            bool(says),
+            bool(says),
+        )
+        request = DeleteVersion(ORDERS, 1) if version else DeleteSubject(ORDERS)
+        if is_closed:
+            return
+        if says:
+            with pytest.raises(r.NotPermitted):
+                await registry.ask(request)
+        else:
+            await registry.ask(request)
 
     tell(story)
 

@@ -12,7 +12,7 @@ from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.client.connection import Connection
 from treaty.core.messages.request import Visible
 from treaty.core.policy import in_words
-from treaty.core.refusals import AlreadyDeleted, Forbidden
+from treaty.core.refusals import AlreadyDeleted, Forbidden, NotFound
 
 
 @click.group("subject", cls=SubcommandGroup)
@@ -96,7 +96,7 @@ def delete(subject: str, *, permanent: bool, yes: bool, registry: str, as_json: 
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as client:
         if not yes:
-            _refuse_absent(client, subject)
+            _refuse_absent(client, subject, permanent=permanent)
         confirm(f"Delete {subject}{' permanently' if permanent else ''}?", yes=yes)
         numbers: tuple[int, ...] = ()
         try:
@@ -113,10 +113,17 @@ def delete(subject: str, *, permanent: bool, yes: bool, registry: str, as_json: 
         screen.say(f"{word}: {subject}, versions {', '.join(map(str, numbers))}", "green")
 
 
-def _refuse_absent(client: Connection, subject: str) -> None:
-    """Raise `NotFound` for a subject without any version; whether one that the caller may not read exists is left to the
-    registry.
+def _refuse_absent(client: Connection, subject: str, *, permanent: bool) -> None:
+    """Raise `NotFound` for a subject without any version, and `AlreadyDeleted` where a soft deletion finds no live one; whether
+    one that the caller may not read exists is left to the registry.
     """
     with suppress(Forbidden):
         connection.refuse_missing_subject(client, subject, "all")
         client.versions(subject, "all")
+        if permanent:
+            return
+        try:
+            client.versions(subject)
+        except NotFound:
+            message = f"Subject '{subject}' is soft-deleted already: --permanent deletes it completely"
+            raise AlreadyDeleted.of("SUBJECT_SOFT_DELETED", message, subject=subject, allowed="--permanent") from None

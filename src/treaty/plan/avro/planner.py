@@ -37,9 +37,11 @@ from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 def union(versions: Sequence[RegisteredSchema], lossy: str = REFUSE) -> tuple[AvroSchema, list[RejectedSchema]]:
     """All versions as one reader, oldest first, and those that have no part in it. Raises `PlanError` for a `lossy`
-    that is none.
+    that is none, and where there is no version.
     """
     _check_lossy(lossy)
+    if not versions:
+        raise nothing_readable(())
     merged, losers = versions[0].schema, []
     assert merged is not None
     joined = [merged]

@@ -20,6 +20,7 @@ from treaty.spark.pipelines.planner import make_planner
 from treaty.spark.pipelines.restarts import PipelineQuery
 from treaty.spark.pipelines.route import TopicRoute, list_routes, make_route
 from treaty.spark.pipelines.rows import refuse_kept
+from treaty.spark.pipelines.run_lock import lock_checkpoint
 from treaty.spark.pipelines.source import open_stream
 from treaty.spark.pipelines.source_check import require_source_columns
 from treaty.spark.pipelines.trigger import StreamTrigger, set_trigger
@@ -53,7 +54,7 @@ def run(
     After the one fault that Spark's Kafka source has at the end of a batch that runs again, the query restarts itself.
     `registry` may be the address of a server. `on_report` gets the report of every batch. Once `ending` is set, the
     running batch ends and no other begins. Raises `PipelineError` without a source, `SourceError` for one that can't be
-    opened, and `PlanError` for one without frames.
+    opened, `PlanError` for one without frames, and `CheckpointInUseError` where another process runs with its checkpoint.
     """
     if pipeline.source is None:
         raise PipelineError("this pipeline has no source; give one, or a frame to start()")
@@ -101,7 +102,7 @@ def _start_query(
     refuse_kept(pipeline)
     require_source_columns(pipeline, frame)
     resources = ExitStack()
-    client = resources.enter_context(open_registry(registry))
+    resources.enter_context(lock_checkpoint(pipeline.checkpoint))
     # A session has no two queries of one name, and may run several pipelines of one subject.
     name = f"treaty {pipeline.subject or 'topics'} into {pipeline.good_table.place} by {pipeline.checkpoint}"
 
@@ -111,6 +112,7 @@ def _start_query(
         return set_trigger(placed, trigger).queryName(name).start()
 
     try:
+        client = resources.enter_context(open_registry(registry))
         return PipelineQuery(begin, resources.close)
     except BaseException:
         resources.close()

@@ -9,6 +9,7 @@ from treaty.core.messages.encodings import GetEncoding, ListEncodings
 from treaty.core.messages.listings import ListVersions
 from treaty.core.messages.metastore.sources import ListSources
 from treaty.core.messages.schemas import ReferencedBy, UsesOf
+from treaty.core.messages.settings import GetMode, Scope
 from treaty.core.messages.versions import DeleteSubject, DeleteVersion, GetVersion, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, Refusal
@@ -68,8 +69,20 @@ async def show_deletion(request: PageRequest) -> WebPage:
     )  # fmt: skip
     values = {**page.values, "users": users, "is_permanent": is_permanent, "name": name}
     values["unseen"] = count - len(going)
-    values["is_refused"] = users.refuses(is_permanent=is_permanent)
+    values["read_only"] = await explain_read_only(request, subject)
+    values["is_refused"] = bool(values["read_only"]) or users.refuses(is_permanent=is_permanent)
     return WebPage("delete.html", page.title, values, "subjects")
+
+
+async def explain_read_only(request: PageRequest, subject: Subject) -> str:
+    """Return why nothing is deleted now, with what to do; empty where it is."""
+    if request.server.read_only:
+        return "This server takes no changes: it was started with --read-only. Another server of the registry may take them."
+    answer = await request.ask_or_none(GetMode(Scope(*subject), resolve=True), Refusal)
+    mode = (answer.mode if answer else None) or ""
+    if mode.startswith("READONLY"):
+        return f"The mode in force is {mode}: set it to READWRITE first."
+    return ""
 
 
 async def find_users(

@@ -19,8 +19,10 @@ from treaty.cli.metastore.bad.tables import (
     describe_pipeline,
     find_root,
     find_tables,
+    has_rows,
     is_pipeline,
     make_filter,
+    may_have_rows,
 )
 from treaty.cli.metastore.queries.service import read_settings
 from treaty.cli.metastore.queries.service_options import HEAP
@@ -97,8 +99,7 @@ def replay(
     """  # noqa: D301 - click wants the control character
     row_filter = make_filter(reasons, schema_id)
     if is_pipeline(name):
-        describe_pipeline(name)
-        if not dry_run:
+        if may_have_rows(describe_pipeline(name)) and not dry_run:
             confirm(f"Decode the bad rows of {name} again?", yes=yes)
         sys.exit(run_replay(Path(name), registry, row_filter, dry_run=dry_run, as_json=as_json))
     if not registry:
@@ -109,7 +110,7 @@ def replay(
         root / SHARED_CHECKPOINTS if root is not None else place / ONCE_CHECKPOINTS
     )
     with connection.open_registry(registry) as client:
-        tables = [one for one in find_tables(client, name, place) if _has_rows(one)]
+        tables = [one for one in find_tables(client, name, place) if has_rows(one.folder)]
         if not tables:
             screen.say_json([]) if as_json else screen.say(f"no bad rows of {name} are open", "green")
             return
@@ -123,11 +124,6 @@ def replay(
         for source_replay in replays:
             _say_replay(source_replay, dry_run=dry_run)
     sys.exit(1 if any(one.left for one in replays) else 0)
-
-
-def _has_rows(table: BadTable) -> bool:
-    """Whether a table of bad rows is there: it is made by the first bad row."""
-    return any((table.folder / "_delta_log").glob("*.json"))
 
 
 def _replay_sources(

@@ -134,6 +134,26 @@ def describe_pipeline(file: str) -> BadTable:
     return BadTable(described.pipeline.bad_table.place, file, columns, described=described)
 
 
+def has_rows(folder: Path) -> bool:
+    """Whether a table of bad rows is in a folder: it is made by the first bad row."""
+    return any((folder / "_delta_log").glob("*.json"))
+
+
+def may_have_rows(table: BadTable) -> bool:
+    """Whether a pipeline's table of bad rows is there; true where it is not one Delta table on a disk of this machine."""
+    from treaty.spark.lake.local_files import NeedsSparkError, find_local_folder  # noqa: PLC0415 (loads Spark's tables)
+    from treaty.spark.pipelines.value import TOPIC  # noqa: PLC0415 - as above
+
+    assert table.described is not None, "another table is looked for by `has_rows`"
+    bad_table = table.described.pipeline.bad_table
+    if bad_table.format != "delta" or TOPIC in bad_table.place:
+        return True
+    try:
+        return has_rows(find_local_folder(bad_table.place))
+    except NeedsSparkError:
+        return True
+
+
 def make_filter(reasons: tuple[str, ...], schema_id: int | None, since: str = "") -> BadRowFilter:
     """Return the filter that options say. Raises `click.BadParameter` for a time that is none."""
     if not since:
