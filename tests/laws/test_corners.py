@@ -9,7 +9,8 @@ from tests.laws.toy import Bench, ToyGrammar, toy, version_row
 from treaty.core import limits, outcomes
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
-from treaty.core.handlers.drafts.versions import metadata_for, refuse_bad_rules, rules_for
+from treaty.core.handlers.drafts.rules import refuse_bad_rules
+from treaty.core.handlers.drafts.versions import metadata_for, rules_for
 from treaty.core.messages.contexts import DeleteContext
 from treaty.core.messages.listings import ListSchemas, ListSubjects, ListVersions
 from treaty.core.messages.outcomes import GetOutcome

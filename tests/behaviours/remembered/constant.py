@@ -204,6 +204,9 @@ HELD: Mapping[str, tuple[str, ...]] = {
         "log.memory:MemoryStore.history",
         "log.memory:_STORES",
     ),
+    "facades/test_run_lock.py::test_a_refusal_of_spark_in_the_same_process_lets_nothing_go": (
+        "spark.pipelines.run_lock:_locked_files",
+    ),
     "real/test_pipelines.py::test_rows_that_were_written_as_bad_stay_bad_when_their_batch_runs_again": (
         "spark.pipelines.batch_history:BatchHistory.reports",
         "spark.pipelines.plan_store:PlanStore.plans",

@@ -5,7 +5,7 @@ from itertools import chain
 
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.contexts import refuse_invisible_name
-from treaty.core.handlers.drafts.versions import refuse_bad_rules
+from treaty.core.handlers.drafts.rules import refuse_bad_rules
 from treaty.core.handlers.policies import changed_config, refuse_bad_policy
 from treaty.core.handlers.settings import (
     ALL,

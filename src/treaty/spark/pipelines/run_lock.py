@@ -18,7 +18,7 @@ from treaty.spark.pipelines.value import PipelineError
 
 LOCK = "treaty-run-lock"
 """The file in the checkpoint; it says which process runs, or ran last."""
-HOLDER = 200
+PROCESS_CHARACTERS = 200
 """Characters of what it says that a refusal repeats."""
 
 
@@ -27,7 +27,7 @@ class CheckpointInUseError(PipelineError):
 
 
 _guard = threading.Lock()
-_held: dict[Path, tuple[TextIOWrapper, int]] = {}
+_locked_files: dict[Path, tuple[TextIOWrapper, int]] = {}
 """Files that this process has locked, and how often: closing any file of a place would let its lock go."""
 
 
@@ -37,7 +37,7 @@ def lock_checkpoint(checkpoint: str) -> Iterator[None]:
     file = None
     with suppress(NeedsSparkError):
         file = find_local_folder(checkpoint).resolve() / LOCK
-    if file is None or not _hold(file, checkpoint):
+    if file is None or not _take(file, checkpoint):
         yield
         return
     try:
@@ -46,10 +46,10 @@ def lock_checkpoint(checkpoint: str) -> Iterator[None]:
         _let_go(file)
 
 
-def _hold(file: Path, checkpoint: str) -> bool:
+def _take(file: Path, checkpoint: str) -> bool:
     """Lock a file, or count one more use of it; return false where nothing can be locked."""
     with _guard:
-        stream, count = _held.get(file) or (None, 0)
+        stream, count = _locked_files.get(file) or (None, 0)
         if stream is None:
             try:
                 file.parent.mkdir(parents=True, exist_ok=True)
@@ -57,15 +57,15 @@ def _hold(file: Path, checkpoint: str) -> bool:
             except OSError:  # Spark will say what is wrong with the place
                 return False
             _lock(stream, checkpoint)
-        _held[file] = stream, count + 1
+        _locked_files[file] = stream, count + 1
     return True
 
 
 def _let_go(file: Path) -> None:
     with _guard:
-        stream, count = _held.pop(file)
+        stream, count = _locked_files.pop(file)
         if count > 1:
-            _held[file] = stream, count - 1
+            _locked_files[file] = stream, count - 1
         else:
             stream.close()
 
@@ -75,7 +75,7 @@ def _lock(stream: TextIOWrapper, checkpoint: str) -> None:
         fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
         stream.seek(0)
-        holder = stream.read(HOLDER).strip() or "another process"
+        holder = stream.read(PROCESS_CHARACTERS).strip() or "another process"
         stream.close()
         message = f"{holder} runs with the checkpoint {checkpoint} now: stop it first, or give this pipeline a checkpoint of its own"
         raise CheckpointInUseError(message) from None

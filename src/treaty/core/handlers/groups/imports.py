@@ -8,8 +8,8 @@ from treaty.core.command import Command, Decision
 from treaty.core.handlers.capacity import make_room
 from treaty.core.handlers.contexts import refuse_bad_subject
 from treaty.core.handlers.drafts.names import NewNames, name_rows, new_names, packages_of, refuse_bad_names
+from treaty.core.handlers.drafts.rules import refuse_bad_rules
 from treaty.core.handlers.drafts.schemas import ParsedDraft, policy_for, read, refuse, version_rules, with_text
-from treaty.core.handlers.drafts.versions import refuse_bad_rules
 from treaty.core.handlers.groups.import_refusals import (
     highest_of,
     refuse_any_format,

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.contexts import refuse_bad_subject
-from treaty.core.handlers.drafts.versions import refuse_bad_rules, retag_draft, rules_over
+from treaty.core.handlers.drafts.rules import refuse_bad_rules
+from treaty.core.handlers.drafts.versions import retag_draft, rules_over
 from treaty.core.handlers.registration.register import admit_draft
 from treaty.core.handlers.registration.state import NEXT, case_of, refuse_by_mode
 from treaty.core.handlers.versions import as_sent, schema_row, select

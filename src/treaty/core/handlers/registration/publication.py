@@ -5,8 +5,9 @@ from dataclasses import replace
 from treaty.core.command import Command, Decision
 from treaty.core.finding import Finding
 from treaty.core.handlers.contexts import refuse_bad_subject
+from treaty.core.handlers.drafts.rules import refuse_bad_rules
 from treaty.core.handlers.drafts.schemas import ParsedDraft, with_extras, with_text
-from treaty.core.handlers.drafts.versions import has_schema, refuse_bad_rules
+from treaty.core.handlers.drafts.versions import has_schema
 from treaty.core.handlers.groups.properties import refuse_other_format
 from treaty.core.handlers.policies import created_config
 from treaty.core.handlers.registration.patches import patch_rows

@@ -20,6 +20,7 @@ from treaty.core.handlers.drafts.names import (
     packages_of,
     refuse_bad_names,
 )
+from treaty.core.handlers.drafts.rules import refuse_bad_rules
 from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_text
 from treaty.core.handlers.drafts.versions import (
     complete,
@@ -31,7 +32,6 @@ from treaty.core.handlers.drafts.versions import (
     has_type,
     is_completing,
     is_version,
-    refuse_bad_rules,
     retag_draft,
     tags_in,
     type_not_allowed,
