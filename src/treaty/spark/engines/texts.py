@@ -28,8 +28,8 @@ from treaty.spark.engines.engine import join_conditions
 from treaty.spark.engines.method_size import leave_whole_stage
 
 BETWEEN = "\x00"
-FEW, FEW_APART = 16, 100
-"""Fields that are tested one by one, which saves a copy of their texts: within whole-stage code, and in a step that is left out of it."""
+FEW, FEW_TOGETHER = 16, 100
+"""Fields that are tested one by one, which saves a copy of their texts, and those of which one generated method joins the texts."""
 
 
 def find_wrong_text(reader_text: str, value: Column) -> Column | None:
@@ -39,16 +39,21 @@ def find_wrong_text(reader_text: str, value: Column) -> Column | None:
 
 
 def find_wrong_text_apart(reader_text: str, value: Column) -> Column | None:
-    """The same for a step of its own, which is left out of whole-stage code where it tests many texts."""
+    """The same for a step of its own, which is left out of whole-stage code where it tests very many texts.
+
+    Leaving costs more than a copy of the texts: Spark writes the record to a row before the step, and once more behind it.
+    """
     reader = parse_avro(reader_text)
     texts = _TextCollector(reader.names)
     texts.add(reader.root, value)
-    condition = texts.condition(FEW_APART)
-    if condition is None or len(texts.texts) + len(texts.lists) <= FEW:
+    fields = len(texts.texts) + len(texts.lists)
+    if fields <= FEW or not texts.texts:
         return texts.condition()
+    if fields <= FEW_TOGETHER:
+        return texts.condition(is_alone=True)
     # The test comes first: Spark takes the record out of its envelope once for all texts of what is computed in any case,
     # and for each anew in what may be left out. Where nothing was decoded, no text is wrong: no good row pays for leaving.
-    return F.when(condition, F.lit(True)).when(value.isNull(), leave_whole_stage()).otherwise(F.lit(False))
+    return F.when(texts.condition(), F.lit(True)).when(value.isNull(), leave_whole_stage()).otherwise(F.lit(False))
 
 
 def _test_texts(node: AvroType, names: Mapping[str, NamedType], value: Column) -> Column | None:
@@ -140,13 +145,15 @@ class _TextCollector:
         if item_tests:
             self.tests.append(is_wrong)
 
-    def condition(self, few: int = FEW) -> Column | None:
-        """Whether one of the texts is no UTF-8; None where there is none. Up to so many `few` are tested one by one."""
-        single = self.texts if len(self.texts) <= few else []
+    def condition(self, *, is_alone: bool = False) -> Column | None:
+        """Whether one of the texts is no UTF-8; None where there is none. With `is_alone` a method of its own joins them."""
+        single = self.texts if len(self.texts) <= FEW else []
         joined = [*([] if single else self.texts), *self.lists]
         tests = [*map(_is_wrong, single), *self.tests]
         if joined:
-            tests.append(_is_wrong(F.concat_ws(BETWEEN, *joined)))
+            text = F.concat_ws(BETWEEN, *joined)
+            # What is named twice is computed once, and Spark moves it out of the method of all steps.
+            tests.append((F.octet_length(text) >= 0) & _is_wrong(text) if is_alone else _is_wrong(text))
         return join_conditions(tests, Column.__or__) if tests else None
 
 
