@@ -72,6 +72,15 @@ CASES: dict[str, tuple[str, Sequence[str], dict[str, Any]]] = {
     "wider than whole-stage code may be": ("AVRO", growing(101, 30), {}),
     "with a field that is never null": ("AVRO", [wide(at, ("id", "long")) for at in range(18, 48)], {}),
     "with one that is never null, and many texts": ("AVRO", [wide(at, ("id", "long")) for at in range(62, 92)], {}),
+    "texts alone": ("AVRO", [record(*((f"s{at}", ["null", "string"], None) for at in range(90)))], {}),
+    "texts alone, and one that is never null": (
+        "AVRO",
+        [
+            record(("id", "string"), *((f"s{at}", ["null", "string"], None) for at in range(at_most)))
+            for at_most in (88, 89)
+        ],
+        {},
+    ),
     "in a record that may be null": ("AVRO", [nested(20), nested(85)], {}),
     "times that may not fit": (
         "AVRO",

@@ -72,6 +72,24 @@ def test_thousands_of_texts_are_one_test(
     assert found == [None, None, None, "MALFORMED"]
 
 
+@pytest.mark.parametrize("whole_stage", ["true", "false"])
+def test_each_of_forty_texts_is_tested(spark: SparkSession, registry: Connection, whole_stage: str) -> None:
+    """They are joined in whole-stage code: two halves of a character in neighbours must not make it whole."""
+    text = record(("id", "string"), *((f"f{at}", ["null", "string"], None) for at in range(39)))
+    number = put(registry, text, "forty-value")
+    good = [b"\x02a", *[b"\x02\x04\xc3\xa9", b"\0"] * 20][:40]
+    rows = [[*good[:at], (b"" if at == 0 else b"\x02") + b"\x04\xc3\x28", *good[at + 1 :]] for at in range(40)]
+    rows.append([good[0], b"\x02\x02\xc3", b"\x02\x02\xa9", *good[3:]])
+    values = [header(number) + b"".join(parts) for parts in (good, *rows)]
+    before = spark.conf.get("spark.sql.codegen.wholeStage", "true")
+    spark.conf.set("spark.sql.codegen.wholeStage", whole_stage)
+    try:
+        found = codes(spark, registry, "forty-value", [*values, None])
+    finally:
+        spark.conf.set("spark.sql.codegen.wholeStage", str(before))
+    assert found == [None, *["MALFORMED"] * 41, None]
+
+
 def test_thousands_of_texts_in_the_items_of_a_list(spark: SparkSession, registry: Connection) -> None:
     fields = [{"name": f"f{at}", "type": ["null", "string"], "default": None} for at in range(500)]
     item = {"type": "record", "name": "Item", "fields": fields}

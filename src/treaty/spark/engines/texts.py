@@ -1,6 +1,6 @@
 """Texts that are none: Spark takes any bytes for a string of Avro, which fail later readers of its column.
 
-Texts in lists are joined and tested once, and so are more than `FEW` fields, or `FEW_APART`: a test of its own for each would be an expression of a
+Texts in lists are joined and tested once, and so are those of more than `FEW` fields: a test of its own for each would be an expression of a
 thousand terms, which neither Spark's analyzer nor its generated code is made for. An ASCII character between them keeps a cut character from being completed by
 the next text, so the whole is UTF-8 exactly when each part is. `concat_ws` leaves nulls out.
 """
