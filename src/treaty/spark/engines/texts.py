@@ -46,14 +46,14 @@ def find_wrong_text_apart(reader_text: str, value: Column) -> Column | None:
     reader = parse_avro(reader_text)
     texts = _TextCollector(reader.names)
     texts.add(reader.root, value)
-    fields = len(texts.texts) + len(texts.lists)
-    if fields <= FEW or not texts.texts:
-        return texts.condition()
-    if fields <= FEW_TOGETHER:
+    condition = texts.condition()
+    if condition is None or len(texts.texts) + len(texts.lists) <= FEW:
+        return condition
+    if len(texts.texts) <= FEW_TOGETHER and not texts.lists and not texts.tests:
         return texts.condition(is_alone=True)
     # The test comes first: Spark takes the record out of its envelope once for all texts of what is computed in any case,
     # and for each anew in what may be left out. Where nothing was decoded, no text is wrong: no good row pays for leaving.
-    return F.when(texts.condition(), F.lit(True)).when(value.isNull(), leave_whole_stage()).otherwise(F.lit(False))
+    return F.when(condition, F.lit(True)).when(value.isNull(), leave_whole_stage()).otherwise(F.lit(False))
 
 
 def _test_texts(node: AvroType, names: Mapping[str, NamedType], value: Column) -> Column | None:
