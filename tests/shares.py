@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from tests.slow import CASES, SLOW, name_of
+from tests.slow import CASES, SLOW, WHOLE, name_of
 
 SHARES = {
     "behaviours/test_every_operation::test_any_request_goes_through_every_door": 3,
@@ -332,7 +332,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
     for file, found in _by_file(groups).items():
         _leave_out(found, FILE_SHARES[file], f"{file} {seed}")
     if most:
-        over = {one for name, found in groups.items() for one in _over(found, most, f"{name} {seed}")}
+        bounded = {name: found for name, found in groups.items() if name.partition("::")[2] not in WHOLE}
+        over = {one for name, found in bounded.items() for one in _over(found, most, f"{name} {seed}")}
         config.hook.pytest_deselected(items=[item for item in items if item in over])
         items[:] = [item for item in items if item not in over]
 

@@ -1,0 +1,69 @@
+"""Requests that answers are recorded of: a default of each operation, each of its members through its edge values, and drawn mixtures."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from tests.answers.texts import print_change
+from treaty.core.messages.request import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What is asked of one operation.
+
+    `values` are the edge values of its members, each of which is asked for alone; `pairs` are members whose values meet in all ways; `drawn`
+    is how many mixtures of all values are asked for; `places` are the members that say what a request is about: each of their values is asked
+    for by everybody in `ACCESSES`.
+    """
+
+    default: Request[Any]
+    values: Mapping[str, Sequence[Any]]
+    pairs: tuple[tuple[str, str], ...] = ()
+    drawn: int = 40
+    places: tuple[str, ...] = ("subject",)
+    more: tuple[Request[Any], ...] = ()
+    """Requests of its class that are asked for as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request of a table. `label` says in what it differs from the default; `place` whether it is another thing."""
+
+    label: str
+    request: Request[Any]
+    place: bool = False
+
+
+def list_asks(table: Table) -> list[Ask]:
+    """All requests of a table, each once."""
+    asks: dict[str, Ask] = {}
+    for request, place in _requests(table):
+        label = print_change(request, table.default)
+        asks.setdefault(label, Ask(label, request, place))
+    return [*asks.values()]
+
+
+def _requests(table: Table) -> Iterator[tuple[Request[Any], bool]]:
+    yield table.default, True
+    names = [member.name for member in fields(table.default)]  # type: ignore[arg-type]  # each request is a dataclass
+    assert table.values.keys() <= {*names}, table.default
+    for name, values in table.values.items():
+        for value in values:
+            yield _with(table.default, {name: value}), name in table.places
+    for request in table.more:
+        yield request, False
+    for first, second in table.pairs:
+        for one in table.values[first]:
+            for other in table.values[second]:
+                yield _with(table.default, {first: one, second: other}), False
+    dice = random.Random(type(table.default).__name__)
+    for _ in range(table.drawn):
+        chosen = {name: dice.choice(values) for name, values in table.values.items() if dice.random() < 0.45}
+        yield _with(table.default, chosen), False
+
+
+def _with(request: Request[Any], members: Mapping[str, Any]) -> Request[Any]:
+    changed: Request[Any] = replace(request, **members)  # type: ignore[type-var]  # each request is a dataclass
+    return changed

@@ -1,0 +1,160 @@
+"""Recorded answers: what each request of a table comes to in each world, as text; compared with the record, and made anew by one command.
+
+Of a request are printed its answer or its refusal, the rows that it would write, what it needs where that is not what the default needs,
+what others are answered, and what a repetition is answered where that is something else.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.answers.asks import Ask, Table, list_asks
+from tests.answers.texts import print_answer, print_needs, print_refusal, print_row, print_value, shorten
+from tests.answers.worlds import FOLDER, Bench, World, bench_of, make_command
+from treaty.core.access.rights import Access, AccessRule, with_included
+from treaty.core.command import Command, Decision
+from treaty.core.messages.request import Request
+from treaty.core.operations import OPERATIONS, Operation, is_idempotent
+from treaty.core.outcomes import request_digest
+from treaty.core.refusals import Refusal
+from treaty.core.state.state_tables import OUTCOME
+from treaty.core.state.view import Overlay
+
+REMAKE = "python -m tests.answers"
+NUMBER = 500
+"""The number of the command that is asked; those of a world are lower."""
+SHOWN = 40
+"""Lines of a difference that a failure shows."""
+
+
+def _access(*rules: AccessRule) -> Access:
+    return Access(tuple(replace(rule, may=with_included(rule.may)) for rule in rules))
+
+
+ACCESSES: Mapping[str, Access] = {
+    "nobody": _access(),
+    "reader": _access(AccessRule(("user:bob",), frozenset({"read"}), ("*",), (".",))),
+    "writer": _access(
+        AccessRule(("user:bob",), frozenset({"register", "delete"}), ("order*", "com.acme/*", "topic-*"), (".", ".far"))
+    ),
+    "bumper": _access(
+        AccessRule(("user:bob",), frozenset({"bump", "config"}), ("order*", "com.acme/*", "group", "alias*")),
+        AccessRule(("user:bob",), frozenset({"create", "mode"}), ("*",), (".away*", ".import"), topics=("shop*",)),
+    ),
+    "private": _access(
+        AccessRule(("user:bob",), frozenset({"admin"}), ("com.secret/*", "com.secret.*/*", "secret*"), ("*",)),
+        AccessRule(("user:bob",), frozenset({"read"}), ("*",), ("*",), sources=("click*",)),
+    ),
+}
+"""Who asks beside somebody without rules, by name."""
+
+
+# -------------------------------------------------------------------------------------------------------------- printing
+
+
+def record(table: Table, worlds: tuple[World, ...]) -> str:
+    """The text of all answers of a table; those of a further world that are as in the first one are left out."""
+    operation = OPERATIONS[type(table.default)]
+    lines = [f"# {operation.name}", f"default {print_value(table.default)}", f"digest {request_digest(table.default)}"]
+    lines += _print_facts(operation, table.default)
+    asks, before = list_asks(table), dict[str, str]()
+    for world in worlds:
+        bench, labels = bench_of(world), dict[str, str]()
+        with world.limited():
+            bodies = {ask.label: "\n".join(_print_ask(bench, ask, table.default, at)) for at, ask in enumerate(asks)}
+        for label, body in bodies.items():
+            if before.get(label) != body:
+                first = labels.setdefault(body, label)
+                lines += ["", f"## {world.name}: {label}"]
+                lines.append(body if first == label or len(body) < len(first) else f"as {first}")
+        before = before or bodies
+    return shorten("\n".join(lines) + "\n")
+
+
+def _print_facts(operation: Operation[Any, Any], request: Request[Any]) -> Iterator[str]:
+    """What the declaration of an operation says of a request."""
+    yield f"needs {print_needs(operation.permissions(request))}"
+    yield f"idempotent {is_idempotent(request)}"
+    if operation.query_before is not None:
+        yield f"before {print_value(operation.query_before(request))}"
+    if operation.sign is not None:
+        yield f"signed {print_value(operation.sign(request, 'user:bob'))}"
+    if operation.alias is not None:
+        yield f"alias {print_value(operation.alias.find(request))}"
+
+
+def _print_ask(bench: Bench, ask: Ask, default: Request[Any], place: int) -> Iterator[str]:
+    operation = OPERATIONS[type(ask.request)]
+    command, usual = make_command(ask.request, NUMBER), [*_print_facts(operation, default)]
+    verdict = bench.decide(command)
+    own = [*_print_verdict(verdict, outcome=place % 8 == 0)]
+    yield from own
+    if ask.place or place % 6 == 0:
+        yield from (line for line in _print_facts(operation, ask.request) if line not in usual)
+        yield from _print_others(bench, command, own)
+    if operation.writes and isinstance(verdict, Decision) and (ask.place or place % 4 == 0):
+        yield from _print_repetitions(bench, command, verdict)
+    if operation.waits is not None and isinstance(verdict, Decision):
+        yield f"waits {operation.waits(ask.request, verdict.answer)}"
+
+
+def _print_verdict(verdict: Decision[Any] | Refusal, *, outcome: bool) -> Iterator[str]:
+    if isinstance(verdict, Refusal):
+        yield from print_refusal(verdict)
+        return
+    yield from print_answer(verdict.answer)
+    if verdict.repeated or verdict.settles or verdict.rehearsal:
+        yield f"decision {verdict.repeated} {print_value(verdict.settles)} {verdict.rehearsal}"
+    yield from (print_row(row) for row in verdict.rows if outcome or row.table != OUTCOME.name)
+
+
+def _print_others(bench: Bench, command: Command[Any], own: list[str]) -> Iterator[str]:
+    """What those in `ACCESSES` are answered, where that is something else."""
+    bodies: dict[str, list[str]] = {}
+    for name, access in ACCESSES.items():
+        verdict = bench.decide(replace(command, principal="user:bob", access=access))
+        lines = [line for line in _print_verdict(verdict, outcome=False) if line not in own[1:]]
+        if lines != own[: len(lines)] or not lines:
+            bodies.setdefault("\n".join(lines), []).append(name)
+    for body, names in bodies.items():
+        yield f"to {', '.join(names)}: {body}"
+
+
+def _print_repetitions(bench: Bench, command: Command[Any], verdict: Decision[Any]) -> Iterator[str]:
+    """What is answered once it is written: to the same command, to another one with its id, and to the same request anew."""
+    view = Overlay(bench.tables)
+    view.put(verdict.rows)
+    answer = print_value(verdict.answer)
+    retry = bench.decide(command, view)
+    if isinstance(retry, Refusal) or retry.rows or print_value(retry.answer) != answer:
+        yield from (f"retried {line}" for line in _print_verdict(retry, outcome=False))
+    again = bench.decide(make_command(command.request, NUMBER + 1), view)
+    rows = () if isinstance(again, Refusal) else again.rows
+    if isinstance(again, Refusal) or rows or print_value(again.answer) != answer:
+        yield from (f"again {line}" for line in _print_verdict(again, outcome=False))
+
+
+# ------------------------------------------------------------------------------------------------------------- comparing
+
+
+def file_of(name: str) -> Path:
+    """The record of an operation."""
+    return FOLDER / f"{name}.txt"
+
+
+def compare(file: Path, text: str) -> None:
+    """Fail with the lines that differ where a record says something else."""
+    before = file.read_text("utf-8") if file.exists() else ""
+    if before == text:
+        return
+    lines = [*difflib.unified_diff(before.splitlines(), text.splitlines(), "recorded", "answered", lineterm="", n=3)]
+    more = f"\n… and {len(lines) - SHOWN} further lines" if len(lines) > SHOWN else ""
+    pytest.fail(
+        f"{file.name}: what is answered is not what was recorded.\n" + "\n".join(lines[:SHOWN]) + more + "\n"
+        f"If the change is meant, remake the record and commit it with the change: {REMAKE} {file.stem}",
+        pytrace=False,
+    )

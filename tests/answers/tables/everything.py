@@ -1,0 +1,12 @@
+"""The tables of all operations, by the names of their operations."""
+
+from collections.abc import Mapping
+
+from tests.answers.asks import Table
+from tests.answers.tables import groups, reading, registration
+from treaty.core.operations import OPERATIONS
+
+TABLES: Mapping[str, Table] = {
+    OPERATIONS[type(table.default)].name: table for table in (*reading.TABLES, *registration.TABLES, *groups.TABLES)
+}
+"""By name of the operation."""

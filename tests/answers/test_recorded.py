@@ -1,0 +1,47 @@
+"""What each operation answers, whom it refuses and what it writes is what was recorded; `python -m tests.answers` remakes the record."""
+
+import pytest
+
+from tests.answers.recorded import compare, file_of, record
+from tests.answers.shop import WORLDS
+from tests.answers.tables.everything import TABLES
+from tests.answers.worlds import World, record_world
+from treaty.core.operations import OPERATIONS
+
+OWN_WORLDS = [world for world in WORLDS if not world.likes]
+OF_METASTORE = {
+    "acquire-runner", "assign-queries", "change-source", "create-source", "create-type", "describe-source",
+    "describe-type", "drop-source", "drop-type", "finish-planning-job", "get-destination", "get-plan",
+    "lease-topics", "list-deleted-topics", "list-dependents", "list-dropped", "list-kept-files",
+    "list-planning-jobs", "list-queries", "list-sources", "list-types", "preview-script", "release-runner",
+    "request-plan", "run-script", "set-source-state", "take-planning-job", "undrop-source", "withdraw-plan",
+}  # fmt: skip
+"""Operations of the metastore that have no table yet."""
+TO_COME = {
+    "add-api-keys", "add-codec", "assign-encoding", "associate", "change-associations", "change-policy",
+    "change-subject", "check", "check-reading", "compare-versions", "create-policy", "create-subject",
+    "delete-config", "delete-context", "delete-mode", "delete-ordinal", "delete-policy", "delete-published",
+    "delete-subject", "delete-version", "derive", "dissociate", "export-subjects", "export-versions",
+    "find-same-schema", "find-same-version", "find-version", "get-associations", "get-config", "get-draft",
+    "get-encoding", "get-guid", "get-guid-ids", "get-history", "get-mode", "get-named-version", "get-ordinal",
+    "get-outcome", "get-pin", "get-policy", "get-published", "get-schema", "get-subject", "get-typed-version",
+    "import-encoding", "import-subject", "import-version", "list-api-keys", "list-associations", "list-codecs",
+    "list-contexts", "list-encodings", "list-group-versions", "list-policies", "list-published", "list-schemas",
+    "list-settings", "list-subjects", "list-versions", "lookup", "make-context", "publish", "put-draft",
+    "referenced-by", "remove-api-key", "remove-subject", "search", "set-config", "set-mode", "uses-of",
+}  # fmt: skip
+"""Others that have none yet."""
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_an_operation_answers_as_recorded(name: str) -> None:
+    compare(file_of(name), record(TABLES[name], WORLDS))
+
+
+@pytest.mark.parametrize("world", OWN_WORLDS, ids=lambda world: world.name)
+def test_a_world_comes_to_be_as_recorded(world: World) -> None:
+    compare(world.file, record_world(world))
+
+
+def test_every_operation_has_a_table() -> None:
+    assert {operation.name for operation in OPERATIONS.values()} - TABLES.keys() == OF_METASTORE | TO_COME

@@ -1,0 +1,143 @@
+"""Values, rows and refusals as short lines of text, without the code that Treaty prints them with: what is at its default is left out."""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+from treaty.core.access.permissions import Required
+from treaty.core.messages.associations import EntryRefusal
+from treaty.core.names import Subject
+from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
+from treaty.core.state.rows import Row, encode_row
+
+LONGEST = 400
+"""Characters of a text that is printed whole; of a longer one the beginning, the length and a digest are."""
+FACTS = ("path", "subject", "version", "old", "new", "allowed", "details")
+"""Members of the reason of a refusal, in the order in which they are printed behind rule and message."""
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+QUOTED, LINE = 36, 60
+"""Characters from which a quoted text, and a line, is written once where a record has it several times."""
+
+
+def print_value(value: Any) -> str:
+    """A value as text: a dataclass by its name and the members that are not at their defaults."""
+    if isinstance(value, str):
+        return json.dumps(_shorten(value), ensure_ascii=False) if value.isprintable() else json.dumps(_shorten(value))
+    if isinstance(value, bytes):
+        return f"b{json.dumps(_shorten(value.decode('latin-1')))}"
+    if isinstance(value, Subject):
+        return f"<{':'.join(value) if value.context != '.' else value.name}>"
+    if isinstance(value, EntryRefusal):
+        return f"({' | '.join(print_refusal(value.error))})"  # type: ignore[arg-type]  # batches refuse by refusals alone
+    if is_dataclass(value):
+        return f"{type(value).__name__}({', '.join(_members(value))})"
+    if isinstance(value, frozenset):
+        return f"{{{', '.join(sorted(map(print_value, value)))}}}"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(print_value, value))}]"
+    return repr(value)
+
+
+def _members(value: Any) -> Iterator[str]:
+    for member in fields(value):
+        own = getattr(value, member.name)
+        default = member.default_factory() if member.default_factory is not MISSING else member.default
+        if default is MISSING or own != default or type(own) is not type(default):
+            yield f"{member.name}={print_value(own)}"
+
+
+def _shorten(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{text[:60]}… ({len(text)} characters, {digest})"
+
+
+def print_answer(answer: Any) -> Iterator[str]:
+    """An answer as text; where it is a list of dataclasses each of them has a line."""
+    for member in fields(answer):
+        items = getattr(answer, member.name)
+        if isinstance(items, tuple) and len(items) > 1 and is_dataclass(items[0]):
+            rest = [text for text in _members(answer) if not text.startswith(f"{member.name}=")]
+            yield f"{type(answer).__name__}({', '.join([f'{member.name}={len(items)}', *rest])})"
+            yield from (f"  {print_value(item)}" for item in items)
+            return
+    yield print_value(answer)
+
+
+def print_change(value: Any, default: Any) -> str:
+    """The members in which a request differs from another one of its class."""
+    names = [member.name for member in fields(value) if getattr(value, member.name) != getattr(default, member.name)]
+    return " ".join(f"{name}={print_value(getattr(value, name))}" for name in names) or "the default"
+
+
+def print_refusal(refusal: Refusal) -> Iterator[str]:
+    """The class and the facts of a refusal, then a line for each fault or finding."""
+    reason = refusal.reason
+    facts = [f"{name}={print_value(value)}" for name in FACTS if (value := getattr(reason, name))]
+    yield f"{type(refusal).__name__} {reason.rule} {print_value(reason.message)} {' '.join(facts)}".rstrip()
+    further = refusal.faults if isinstance(refusal, InvalidSchema) else ()
+    for each in refusal.findings if isinstance(refusal, Incompatible) else further:
+        yield f"  {print_value(each)}"
+
+
+def print_row(row: Row) -> str:
+    """A row in the form in which it is stored; a deletion begins with a minus."""
+    encoded = encode_row(row)
+    text = encoded.value
+    return (
+        f"- {encoded.table} {encoded.key}" if text is None else f"+ {encoded.table} {encoded.key} {_shorten_row(text)}"
+    )
+
+
+def _shorten_row(text: str) -> str:
+    return text if len(text) <= 4 * LONGEST else _shorten(text)
+
+
+def print_needs(required: Required) -> str:
+    """The permissions that a request needs, each with its resource and its path in the request."""
+    return ", ".join(_needs(required)) or "nothing"
+
+
+def _needs(required: Required) -> Iterable[str]:
+    for need in required:
+        resource, rule = need.kind.describe(need.name), need.kind.describe_rule(need.name)
+        words = " or ".join(need.permissions)
+        yield f"{words} on {resource}{f' at {need.path}' if need.path else ''}{rule}"
+
+
+# ------------------------------------------------------------------------------------------------------- repeated texts
+
+
+def shorten(text: str) -> str:
+    """A record with marks in the places of what it has several times.
+
+    A long line is written once, behind its mark, and is the mark alone later. Long quoted texts are marks everywhere; what they stand for
+    is at the end.
+    """
+    counts, marks = Counter(_QUOTED.findall(text)), dict[str, str]()
+
+    def mark_quoted(match: re.Match[str]) -> str:
+        return _mark(match[0], marks) if len(match[0]) >= QUOTED and counts[match[0]] > 1 else match[0]
+
+    lines = _QUOTED.sub(mark_quoted, text).splitlines()
+    legend, repeated, known = (
+        [f"{mark} {meaning}" for mark, meaning in sorted(marks.items())],
+        Counter(lines),
+        set[str](),
+    )
+    for at, line in enumerate(lines):
+        if len(line) >= LINE and repeated[line] > 1 and not line.startswith("#"):
+            lines[at] = _mark(line, marks) + (f" {line}" if line not in known else "")
+            known.add(line)
+    return "\n".join([*lines, *(["", "# texts", *legend] if legend else [])]) + "\n"
+
+
+def _mark(text: str, marks: dict[str, str]) -> str:
+    mark = f"«{hashlib.sha256(text.encode()).hexdigest()[:5]}»"
+    assert marks.setdefault(mark, text) == text
+    return mark
