@@ -1,5 +1,7 @@
 """Requests that answers are recorded of: a default of each operation, each of its members through its edge values, and drawn mixtures."""
 
+import base64
+import hashlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -7,6 +9,9 @@ from typing import Any
 
 from tests.answers.texts import print_change
 from treaty.core.messages.request import Request
+
+MEETING = 9
+"""Values of a member that meet those of another one; further ones are asked for alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,11 @@ class Ask:
     request: Request[Any]
     place: bool = False
 
+    @property
+    def mark(self) -> str:
+        """What it is called in a record: it stays where others come and go."""
+        return base64.b32encode(hashlib.sha256(self.label.encode()).digest()).decode().lower()[:5]
+
 
 def list_asks(table: Table) -> list[Ask]:
     """All requests of a table, each once."""
@@ -42,6 +52,7 @@ def list_asks(table: Table) -> list[Ask]:
     for request, place in _requests(table):
         label = print_change(request, table.default)
         asks.setdefault(label, Ask(label, request, place))
+    assert len({ask.mark for ask in asks.values()}) == len(asks), "two requests have one mark"
     return [*asks.values()]
 
 
@@ -55,8 +66,8 @@ def _requests(table: Table) -> Iterator[tuple[Request[Any], bool]]:
     for request in table.more:
         yield request, False
     for first, second in table.pairs:
-        for one in table.values[first]:
-            for other in table.values[second]:
+        for one in table.values[first][:MEETING]:
+            for other in table.values[second][:MEETING]:
                 yield _with(table.default, {first: one, second: other}), False
     dice = random.Random(type(table.default).__name__)
     for _ in range(table.drawn):

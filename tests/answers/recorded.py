@@ -5,6 +5,7 @@ what others are answered, and what a repetition is answered where that is someth
 """
 
 import difflib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,15 +19,21 @@ from tests.answers.worlds import FOLDER, Bench, World, bench_of, make_command
 from treaty.core.access.rights import Access, AccessRule, with_included
 from treaty.core.command import Command, Decision
 from treaty.core.messages.request import Request
+from treaty.core.messages.settings import Scope
+from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, Operation, is_idempotent
 from treaty.core.outcomes import request_digest
-from treaty.core.refusals import Refusal
+from treaty.core.refusals import Forbidden, Refusal
 from treaty.core.state.state_tables import OUTCOME
 from treaty.core.state.view import Overlay
 
 REMAKE = "python -m tests.answers"
 NUMBER = 500
 """The number of the command that is asked; those of a world are lower."""
+GIVES = "a rule that gives "
+"""What the refusal of a missing permission says before the permission; such refusals are printed short, but for a default request."""
+PARTS = ("answers", "needs", "others", "repetitions")
+"""Parts of a record: what is answered and written, what a request needs, what others are answered, and what a repetition is."""
 SHOWN = 40
 """Lines of a difference that a failure shows."""
 
@@ -61,45 +68,58 @@ def record(table: Table, worlds: tuple[World, ...]) -> str:
     operation = OPERATIONS[type(table.default)]
     lines = [f"# {operation.name}", f"default {print_value(table.default)}", f"digest {request_digest(table.default)}"]
     lines += _print_facts(operation, table.default)
-    asks, before = list_asks(table), dict[str, str]()
+    asks, before = list_asks(table), dict[tuple[str, str], list[str]]()
+    lines += ["", "# requests", *(f"{ask.mark} {ask.label}" for ask in asks)]
     for world in worlds:
-        bench, labels = bench_of(world), dict[str, str]()
-        with world.limited():
-            bodies = {ask.label: "\n".join(_print_ask(bench, ask, table.default, at)) for at, ask in enumerate(asks)}
-        for label, body in bodies.items():
-            if before.get(label) != body:
-                first = labels.setdefault(body, label)
-                lines += ["", f"## {world.name}: {label}"]
-                lines.append(body if first == label or len(body) < len(first) else f"as {first}")
-        before = before or bodies
+        answered = _ask_all(bench_of(world), world, table, asks)
+        for part in PARTS:
+            blocks = defaultdict[str, list[str]](list)
+            for (name, mark), body in answered.items():
+                if name == part and body and before.get((name, mark)) != body:
+                    blocks["\n".join(body)].append(mark)
+            lines += ["", f"# {part} in {world.name}"] if blocks else []
+            lines += [f"## {' '.join(marks)}\n{text}" for text, marks in blocks.items()]
+        before = before or answered
     return shorten("\n".join(lines) + "\n")
 
 
+def _ask_all(bench: Bench, world: World, table: Table, asks: list[Ask]) -> dict[tuple[str, str], list[str]]:
+    """The lines of each part and request."""
+    operation, answered = OPERATIONS[type(table.default)], dict[tuple[str, str], list[str]]()
+    usual = [*_print_facts(operation, table.default)]
+    with world.limited():
+        for place, ask in enumerate(asks):
+            command = make_command(ask.request, NUMBER)
+            verdict = bench.decide(command)
+            own = answered["answers", ask.mark] = [*_print_verdict(verdict, outcome=place % 32 == 0)]
+            if operation.waits is not None and isinstance(verdict, Decision):
+                own.append(f"waits {operation.waits(ask.request, verdict.answer)}")
+            if ask.place or place % 6 == 0:
+                facts = _print_facts(operation, ask.request)
+                answered["needs", ask.mark] = [line for line in facts if line not in usual]
+                answered["others", ask.mark] = [*_print_others(bench, command, own)]
+            if operation.writes and isinstance(verdict, Decision) and place % 5 == 0:
+                answered["repetitions", ask.mark] = [*_print_repetitions(bench, command, verdict)]
+    return answered
+
+
 def _print_facts(operation: Operation[Any, Any], request: Request[Any]) -> Iterator[str]:
-    """What the declaration of an operation says of a request."""
-    yield f"needs {print_needs(operation.permissions(request))}"
-    yield f"idempotent {is_idempotent(request)}"
+    """What the declaration of an operation says of a request; the subject or scope of the request is `THAT`."""
+    facts = [f"needs {print_needs(operation.permissions(request))}", f"idempotent {is_idempotent(request)}"]
     if operation.query_before is not None:
-        yield f"before {print_value(operation.query_before(request))}"
-    if operation.sign is not None:
-        yield f"signed {print_value(operation.sign(request, 'user:bob'))}"
-    if operation.alias is not None:
-        yield f"alias {print_value(operation.alias.find(request))}"
-
-
-def _print_ask(bench: Bench, ask: Ask, default: Request[Any], place: int) -> Iterator[str]:
-    operation = OPERATIONS[type(ask.request)]
-    command, usual = make_command(ask.request, NUMBER), [*_print_facts(operation, default)]
-    verdict = bench.decide(command)
-    own = [*_print_verdict(verdict, outcome=place % 8 == 0)]
-    yield from own
-    if ask.place or place % 6 == 0:
-        yield from (line for line in _print_facts(operation, ask.request) if line not in usual)
-        yield from _print_others(bench, command, own)
-    if operation.writes and isinstance(verdict, Decision) and (ask.place or place % 4 == 0):
-        yield from _print_repetitions(bench, command, verdict)
-    if operation.waits is not None and isinstance(verdict, Decision):
-        yield f"waits {operation.waits(ask.request, verdict.answer)}"
+        facts.append(f"before {print_value(operation.query_before(request))}")
+    if operation.sign is not None and print_value(signed := operation.sign(request, "user:bob")) != print_value(
+        request
+    ):
+        facts.append(f"signed {print_value(signed)}")
+    subject = getattr(request, "subject", None) or getattr(request, "scope", None) or getattr(request, "name", None)
+    if isinstance(subject, Scope):
+        facts = [fact.replace(print_value(subject), "THAT") for fact in facts]
+        subject = Subject(subject.context, subject.name or "")
+    named = () if subject is None else (print_value(subject), f"'{subject}'")
+    for name in named:
+        facts = [fact.replace(name, "THAT") for fact in facts]
+    yield from facts
 
 
 def _print_verdict(verdict: Decision[Any] | Refusal, *, outcome: bool) -> Iterator[str]:
@@ -118,10 +138,16 @@ def _print_others(bench: Bench, command: Command[Any], own: list[str]) -> Iterat
     for name, access in ACCESSES.items():
         verdict = bench.decide(replace(command, principal="user:bob", access=access))
         lines = [line for line in _print_verdict(verdict, outcome=False) if line not in own[1:]]
+        if (
+            isinstance(verdict, Forbidden)
+            and verdict.reason.rule == "RIGHTS"
+            and verdict.reason.allowed.startswith(GIVES)
+        ):
+            lines = [f"denied {verdict.reason.allowed.removeprefix(GIVES)} at {print_value(verdict.reason.path)}"]
         if lines != own[: len(lines)] or not lines:
             bodies.setdefault("\n".join(lines), []).append(name)
     for body, names in bodies.items():
-        yield f"to {', '.join(names)}: {body}"
+        yield f"{', '.join(names)}: {body}"
 
 
 def _print_repetitions(bench: Bench, command: Command[Any], verdict: Decision[Any]) -> Iterator[str]:

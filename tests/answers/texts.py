@@ -13,11 +13,15 @@ from treaty.core.messages.associations import EntryRefusal
 from treaty.core.names import Subject
 from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
 from treaty.core.state.rows import Row, encode_row
+from treaty.core.state.values import Content
 
+LABEL = 24
+"""Characters of a value that tell a request from others."""
 LONGEST = 400
 """Characters of a text that is printed whole; of a longer one the beginning, the length and a digest are."""
 FACTS = ("path", "subject", "version", "old", "new", "allowed", "details")
 """Members of the reason of a refusal, in the order in which they are printed behind rule and message."""
+_DIGEST = re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 QUOTED, LINE = 36, 60
 """Characters from which a quoted text, and a line, is written once where a record has it several times."""
@@ -26,7 +30,7 @@ QUOTED, LINE = 36, 60
 def print_value(value: Any) -> str:
     """A value as text: a dataclass by its name and the members that are not at their defaults."""
     if isinstance(value, str):
-        return json.dumps(_shorten(value), ensure_ascii=False) if value.isprintable() else json.dumps(_shorten(value))
+        return json.dumps(_shorten(value), ensure_ascii=not value.isprintable())
     if isinstance(value, bytes):
         return f"b{json.dumps(_shorten(value.decode('latin-1')))}"
     if isinstance(value, Subject):
@@ -70,9 +74,13 @@ def print_answer(answer: Any) -> Iterator[str]:
 
 
 def print_change(value: Any, default: Any) -> str:
-    """The members in which a request differs from another one of its class."""
+    """The members in which a request differs from another one of its class; of a long value the beginning and a digest."""
     names = [member.name for member in fields(value) if getattr(value, member.name) != getattr(default, member.name)]
-    return " ".join(f"{name}={print_value(getattr(value, name))}" for name in names) or "the default"
+    return " ".join(f"{name}={_label(print_value(getattr(value, name)))}" for name in names) or "the default"
+
+
+def _label(text: str) -> str:
+    return text if len(text) <= LABEL + 6 else f"{text[:LABEL]}…{hashlib.sha256(text.encode()).hexdigest()[:4]}"
 
 
 def print_refusal(refusal: Refusal) -> Iterator[str]:
@@ -86,16 +94,16 @@ def print_refusal(refusal: Refusal) -> Iterator[str]:
 
 
 def print_row(row: Row) -> str:
-    """A row in the form in which it is stored; a deletion begins with a minus."""
+    """A row in the form in which it is stored; a deletion begins with a minus. Of bytes, which follow from the request, a digest is."""
     encoded = encode_row(row)
     text = encoded.value
-    return (
-        f"- {encoded.table} {encoded.key}" if text is None else f"+ {encoded.table} {encoded.key} {_shorten_row(text)}"
-    )
-
-
-def _shorten_row(text: str) -> str:
-    return text if len(text) <= 4 * LONGEST else _shorten(text)
+    if text is None:
+        return f"- {encoded.table} {encoded.key}"
+    if isinstance(row.value, Content):
+        return (
+            f"+ {encoded.table} {encoded.key} {len(row.value.data)} bytes {hashlib.sha256(row.value.data).hexdigest()}"
+        )
+    return f"+ {encoded.table} {encoded.key} {text if len(text) <= 4 * LONGEST else _shorten(text)}"
 
 
 def print_needs(required: Required) -> str:
@@ -107,18 +115,19 @@ def _needs(required: Required) -> Iterable[str]:
     for need in required:
         resource, rule = need.kind.describe(need.name), need.kind.describe_rule(need.name)
         words = " or ".join(need.permissions)
-        yield f"{words} on {resource}{f' at {need.path}' if need.path else ''}{rule}"
+        yield f"{words} on {_shorten(resource)}{f' at {need.path}' if need.path else ''}{rule}"
 
 
 # ------------------------------------------------------------------------------------------------------- repeated texts
 
 
 def shorten(text: str) -> str:
-    """A record with marks in the places of what it has several times.
+    """A record with marks in the places of what it has several times, and without the ends of digests.
 
     A long line is written once, behind its mark, and is the mark alone later. Long quoted texts are marks everywhere; what they stand for
     is at the end.
     """
+    text = _DIGEST.sub(lambda match: f"{match[0][:8]}…", text)
     counts, marks = Counter(_QUOTED.findall(text)), dict[str, str]()
 
     def mark_quoted(match: re.Match[str]) -> str:

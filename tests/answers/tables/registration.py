@@ -1,12 +1,17 @@
-"""What is asked of operations that write versions."""
+"""What is asked of operations that write versions, and of transfers."""
 
 from tests.answers.asks import Table
-from tests.answers.shop import INTS, ORDERS
+from tests.answers.shop import GOLD, IMPORT, INTS, ORDERS
 from tests.answers.tables import values as v
+from tests.answers.tables.groups import GROUPS
 from treaty.core.limits import COUNTER
-from treaty.core.messages.registration import ExpectedVersion, ForceReason, Register, SubjectCreation
+from treaty.core.messages import groups as g
+from treaty.core.messages import transfers as x
+from treaty.core.messages.registration import Derive, ExpectedVersion, ForceReason, Register, SubjectCreation
 from treaty.core.messages.settings import Config
-from treaty.core.policy import Level, VersionRange
+from treaty.core.names import Subject
+from treaty.core.policy import ForcedRegistration, Level, VersionRange
+from treaty.core.state.values import PolicyValue
 
 CREATIONS = (
     SubjectCreation(), SubjectCreation("pravega"), SubjectCreation("schema-repo"), SubjectCreation("iglu"), SubjectCreation(""),
@@ -27,6 +32,37 @@ EXPECTED = (
     None,
     *(ExpectedVersion(by, value) for by in ("number", "ordinal", "schema_id") for value in (-1, 0, 1, 5, 6, 10, 12)),
 )
+NEW, PRAVEGA = Subject(".import", "new"), g.GroupSettings("pravega")
+PLACES = (
+    IMPORT,
+    NEW,
+    Subject(".import", "removed"),
+    Subject(".import", "writable"),
+    Subject(".import", "a\x07"),
+    Subject(".import", ""),
+    *v.HOMES,
+)
+HIGHEST = (x.HighestNumbers(), x.HighestNumbers(9, 4), x.HighestNumbers(10, 5), x.HighestNumbers(-2), x.HighestNumbers(0, -2), x.HighestNumbers(1_000_000), x.HighestNumbers(999_999, 999_999),
+           x.HighestNumbers(types=(("AVRO", "Neighbour", 3),)), x.HighestNumbers(types=(("AVRO", "", 9), ("JSON", "x", -2))), x.HighestNumbers(0, 1_000_000), x.HighestNumbers(COUNTER, COUNTER + 1),
+           x.HighestNumbers(types=(("", "a", 1),)), x.HighestNumbers(types=(("AVRO", "a", 5), ("AVRO", "a", 6))), x.HighestNumbers(types=(("AVRO", "a", COUNTER + 1),)))  # fmt: skip
+PREFIXES = (
+    Subject("*", ""),
+    Subject(".", ""),
+    Subject(".", "o"),
+    Subject(".away", "w-"),
+    Subject(".import", ""),
+    Subject("*", "group"),
+    Subject(".zz", ""),
+    Subject(".", "com."),
+)
+AFTER = (
+    None,
+    Subject("*", ""),
+    Subject(".", "orders"),
+    Subject(".away", "w-group"),
+    Subject(".import", "moved"),
+    Subject(".zz", "a"),
+)
 
 TABLES = (
     Table(
@@ -37,6 +73,27 @@ TABLES = (
             "properties": v.PAIRS, "create_with": CREATIONS, "time": (-1, 0, 1, 1_700_000_500_000, 1_700_000_800_001, 2**53, -2),
             "add_tags": v.PATHS, "remove_tags": v.PATHS[:4], "propagate_tags": v.FLAGS, "exact": v.FLAGS, "require_subject": v.FLAGS,
         },
-        drawn=160,
+        drawn=100,
     ),
+    Table(Derive(ORDERS, 1), {
+        "subject": v.SUBJECTS, "version": v.VERSIONS, "number": (0, -1, 1, 3, 5, 6, 7, COUNTER + 1), "add_tags": v.PATHS, "remove_tags": v.PATHS,
+        "metadata": v.METADATA, "rules": v.RULES, "merge_rules": v.RULES[::4], "remove_rules": ((), ("up",), ("positive", "up"), ("x",), ("",)),
+    }, (), 60),
+    Table(x.ImportSubject(NEW, PRAVEGA), {
+        "subject": PLACES, "settings": GROUPS, "highest": HIGHEST, "private": v.FLAGS, "label_policy": ("warn", "refuse", "", "x"), "removed": v.FLAGS,
+    }, (("subject", "removed"),), 60),
+    Table(x.ImportVersion(IMPORT, INTS[2], 7, 8), {
+        "subject": PLACES, "draft": v.DRAFTS[::3], "ordinal": (0, 2, 3, 4, 7, 9, 10, 14, 15, 16, -1, 1_000_009, 1_000_010, 1_000_011, COUNTER, COUNTER + 1),
+        "number": (0, 1, 3, 5, 8, 12, -1, COUNTER, COUNTER + 1), "schema_id": v.IDS, "type_version": (-1, 0, 3, 4, 6, 7, 12, 13, -2, COUNTER, COUNTER + 1),
+        "state": ("live", "soft", "hidden"), "policy": (None, GOLD, PolicyValue(VersionRange("till", 2)), PolicyValue(VersionRange("x")), PolicyValue(partition="x"), PolicyValue(validators=("policy:missing",))),
+        "forced": (None, ForcedRegistration("ann", "moved"), ForcedRegistration("", "")), "properties": v.PAIRS, "names": NAMES, "time": (0, 1, 1_700_000_600_000, 1_700_000_900_000, 2**53, -1),
+        "revision": (0, 1, 3, -1, COUNTER + 1), "revision_of": (-1, 2, 4, 5, 7, -2), "superseded_by": (-1, 2, 4, 7, 8, -2),
+    }, (("ordinal", "number"),), 60),
+    Table(x.ImportEncoding(IMPORT, 5, 2), {
+        "subject": PLACES, "encoding_id": (0, 3, 4, 5, 9, 10, 1_000_004, 1_000_005, -1, COUNTER, COUNTER + 1), "ordinal": v.ORDINALS, "codec": ("", "gzip", "x"),
+    }, (("encoding_id", "codec"), ("ordinal", "codec"))),
+    Table(x.ExportSubjects(), {"prefix": PREFIXES, "after": AFTER, "limit": v.LIMITS}, (("limit", "after"),), places=("prefix",)),
+    Table(x.ExportVersions(), {
+        "prefix": PREFIXES, "after": (None, *((subject, ordinal) for subject in AFTER[1:] for ordinal in (-1, 0, 3))), "limit": v.LIMITS,
+    }, places=("prefix",)),
 )  # fmt: skip
