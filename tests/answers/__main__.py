@@ -1,7 +1,8 @@
-"""`python -m tests.answers`: remakes recorded answers. Names of operations after it limit it to these, and `worlds` to the worlds."""
+"""`python -m tests.answers`: remakes recorded answers. Names of records after it limit it to these, and `worlds` to the worlds."""
 
 import sys
 
+from tests.answers.calls.everything import CALLS, PLACE, record_calls
 from tests.answers.recorded import file_of, record
 from tests.answers.shop import WORLDS
 from tests.answers.tables.everything import TABLES
@@ -17,11 +18,13 @@ def main(names: list[str]) -> None:
                 world.file.parent.mkdir(parents=True, exist_ok=True)
                 world.file.write_text(record_world(world), "utf-8")
         forget_benches()
-    for name, table in sorted(named.items()):
-        text = record(table, WORLDS)
-        if not file_of(name).exists() or file_of(name).read_text("utf-8") != text:
-            file_of(name).write_text(text, "utf-8")
-            print(f"{file_of(name).relative_to(FOLDER)}: {len(text)} characters")
+    texts = {file_of(name): record(table, WORLDS) for name, table in sorted(named.items())}
+    texts |= {PLACE / f"{name}.txt": record_calls(name) for name in CALLS if name in names or not names}
+    for file, text in texts.items():
+        if not file.exists() or file.read_text("utf-8") != text:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, "utf-8")
+            print(f"{file.relative_to(FOLDER)}: {len(text)} characters")
 
 
 if __name__ == "__main__":

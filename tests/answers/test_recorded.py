@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.answers.calls.everything import CALLS, PLACE, record_calls
 from tests.answers.recorded import compare, file_of, record
 from tests.answers.shop import WORLDS
 from tests.answers.tables.everything import TABLES
@@ -27,6 +28,11 @@ def test_an_operation_answers_as_recorded(name: str) -> None:
 @pytest.mark.parametrize("world", OWN_WORLDS, ids=lambda world: world.name)
 def test_a_world_comes_to_be_as_recorded(world: World) -> None:
     compare(world.file, record_world(world))
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_calls_return_what_was_recorded(name: str) -> None:
+    compare(PLACE / f"{name}.txt", record_calls(name))
 
 
 def test_every_operation_has_a_table() -> None:

@@ -34,7 +34,7 @@ def print_value(value: Any) -> str:
     if isinstance(value, bytes):
         return f"b{json.dumps(_shorten(value.decode('latin-1')))}"
     if isinstance(value, Subject):
-        return f"<{':'.join(value) if value.context != '.' else value.name}>"
+        return f"<{print_value(':'.join(value) if value.context != '.' else value.name)[1:-1]}>"
     if isinstance(value, EntryRefusal):
         return f"({' | '.join(print_refusal(value.error))})"  # type: ignore[arg-type]  # batches refuse by refusals alone
     if is_dataclass(value):

@@ -1,0 +1,16 @@
+"""The recorded calls by name."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from tests.answers.calls import state, types, words
+from tests.answers.recorded import FOLDER
+from tests.answers.texts import shorten
+
+CALLS: Mapping[str, Callable[[], Iterator[str]]] = {**words.CALLS, **types.CALLS, **state.CALLS}
+"""By name of the record."""
+PLACE = FOLDER / "calls"
+
+
+def record_calls(name: str) -> str:
+    """The text of all lines of a record."""
+    return shorten("\n".join(CALLS[name]()) + "\n")
