@@ -10,8 +10,11 @@ from typing import Any
 from tests.answers.texts import print_change
 from treaty.core.messages.request import Request
 
-MEETING = 9
+MEETING = 5
 """Values of a member that meet those of another one; further ones are asked for alone."""
+
+FIRST = 9
+"""Values of a member that are asked for alone in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +29,14 @@ class Table:
     default: Request[Any]
     values: Mapping[str, Sequence[Any]]
     pairs: tuple[tuple[str, str], ...] = ()
-    drawn: int = 40
+    drawn: int = 20
     places: tuple[str, ...] = ("subject",)
     more: tuple[Request[Any], ...] = ()
     """Requests of its class that are asked for as they are."""
+    share: float = 0.25
+    """The share of values behind the first ones that are asked for alone; a mixture may have any of them."""
+    others: range = range(0)
+    """Places of further requests that everybody in `ACCESSES` asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ def _requests(table: Table) -> Iterator[tuple[Request[Any], bool]]:
     names = [member.name for member in fields(table.default)]  # type: ignore[arg-type]  # each request is a dataclass
     assert table.values.keys() <= {*names}, table.default
     for name, values in table.values.items():
-        for value in values:
+        for value in _thin(values, f"{type(table.default).__name__} {name}", table.share):
             yield _with(table.default, {name: value}), name in table.places
     for request in table.more:
         yield request, False
@@ -73,6 +80,12 @@ def _requests(table: Table) -> Iterator[tuple[Request[Any], bool]]:
     for _ in range(table.drawn):
         chosen = {name: dice.choice(values) for name, values in table.values.items() if dice.random() < 0.45}
         yield _with(table.default, chosen), False
+
+
+def _thin(values: Sequence[Any], seed: str, share: float) -> Iterator[Any]:
+    """The first values, and a share of the others, which is another one for each operation and member."""
+    dice = random.Random(seed)
+    return (value for at, value in enumerate(values) if at < FIRST or dice.random() < share)
 
 
 def _with(request: Request[Any], members: Mapping[str, Any]) -> Request[Any]:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.answers.asks import Ask, Table, list_asks
 from tests.answers.texts import print_answer, print_needs, print_refusal, print_row, print_value, shorten
-from tests.answers.worlds import FOLDER, Bench, World, bench_of, make_command
+from tests.answers.worlds import Bench, World, bench_of, make_command
 from treaty.core.access.rights import Access, AccessRule, with_included
 from treaty.core.command import Command, Decision
 from treaty.core.messages.request import Request
@@ -94,11 +94,11 @@ def _ask_all(bench: Bench, world: World, table: Table, asks: list[Ask]) -> dict[
             own = answered["answers", ask.mark] = [*_print_verdict(verdict, outcome=place % 32 == 0)]
             if operation.waits is not None and isinstance(verdict, Decision):
                 own.append(f"waits {operation.waits(ask.request, verdict.answer)}")
-            if ask.place or place % 6 == 0:
+            if ask.place or place in table.others:
                 facts = _print_facts(operation, ask.request)
                 answered["needs", ask.mark] = [line for line in facts if line not in usual]
                 answered["others", ask.mark] = [*_print_others(bench, command, own)]
-            if operation.writes and isinstance(verdict, Decision) and place % 5 == 0:
+            if operation.writes and isinstance(verdict, Decision) and place % 8 == 0:
                 answered["repetitions", ask.mark] = [*_print_repetitions(bench, command, verdict)]
     return answered
 
@@ -167,11 +167,6 @@ def _print_repetitions(bench: Bench, command: Command[Any], verdict: Decision[An
 # ------------------------------------------------------------------------------------------------------------- comparing
 
 
-def file_of(name: str) -> Path:
-    """The record of an operation."""
-    return FOLDER / f"{name}.txt"
-
-
 def compare(file: Path, text: str) -> None:
     """Fail with the lines that differ where a record says something else."""
     before = file.read_text("utf-8") if file.exists() else ""
@@ -181,6 +176,6 @@ def compare(file: Path, text: str) -> None:
     more = f"\n… and {len(lines) - SHOWN} further lines" if len(lines) > SHOWN else ""
     pytest.fail(
         f"{file.name}: what is answered is not what was recorded.\n" + "\n".join(lines[:SHOWN]) + more + "\n"
-        f"If the change is meant, remake the record and commit it with the change: {REMAKE} {file.stem}",
+        f"If the change is meant, remake the record and commit it with the change: {REMAKE} {'worlds' if file.parent.name == 'worlds' else file.stem}",
         pytrace=False,
     )

@@ -236,4 +236,3 @@ TIGHT = World(
     },
     likes="shop",
 )  # fmt: skip
-WORLDS = (SHOP, TIGHT)

@@ -3,13 +3,12 @@
 import pytest
 
 from tests.answers.calls.everything import CALLS, PLACE, record_calls
-from tests.answers.recorded import compare, file_of, record
-from tests.answers.shop import WORLDS
-from tests.answers.tables.everything import TABLES
+from tests.answers.recorded import compare, record
+from tests.answers.tables.everything import TABLES, WORLDS, records
 from tests.answers.worlds import World, record_world
 from treaty.core.operations import OPERATIONS
 
-OWN_WORLDS = [world for world in WORLDS if not world.likes]
+RECORDS = records()
 OF_METASTORE = {
     "acquire-runner", "assign-queries", "change-source", "create-source", "create-type", "describe-source",
     "describe-type", "drop-source", "drop-type", "finish-planning-job", "get-destination", "get-plan",
@@ -20,12 +19,13 @@ OF_METASTORE = {
 """Operations of the metastore that have no table yet."""
 
 
-@pytest.mark.parametrize("name", sorted(TABLES))
+@pytest.mark.parametrize("name", sorted(RECORDS))
 def test_an_operation_answers_as_recorded(name: str) -> None:
-    compare(file_of(name), record(TABLES[name], WORLDS))
+    table, worlds, file = RECORDS[name]
+    compare(file, record(table, worlds))
 
 
-@pytest.mark.parametrize("world", OWN_WORLDS, ids=lambda world: world.name)
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 def test_a_world_comes_to_be_as_recorded(world: World) -> None:
     compare(world.file, record_world(world))
 

@@ -9,20 +9,24 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 from treaty.core.access.permissions import Required
+from treaty.core.finding import LevelResult
 from treaty.core.messages.associations import EntryRefusal
+from treaty.core.messages.differences import ChangeLevel
 from treaty.core.names import Subject
 from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
 from treaty.core.state.rows import Row, encode_row
 from treaty.core.state.values import Content
 
-LABEL = 24
+LABEL = 18
 """Characters of a value that tell a request from others."""
-LONGEST = 400
+LONGEST = 160
 """Characters of a text that is printed whole; of a longer one the beginning, the length and a digest are."""
 FACTS = ("path", "subject", "version", "old", "new", "allowed", "details")
 """Members of the reason of a refusal, in the order in which they are printed behind rule and message."""
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_MARK = re.compile("«[0-9a-f]{5}»")
+_WORD = re.compile(r'(?<!\\)"(?!(?:None|True|False|true|false|null)")([A-Za-z][A-Za-z0-9_-]*)"')
+_QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 QUOTED, LINE = 36, 60
 """Characters from which a quoted text, and a line, is written once where a record has it several times."""
 
@@ -37,6 +41,8 @@ def print_value(value: Any) -> str:
         return f"<{print_value(':'.join(value) if value.context != '.' else value.name)[1:-1]}>"
     if isinstance(value, EntryRefusal):
         return f"({' | '.join(print_refusal(value.error))})"  # type: ignore[arg-type]  # batches refuse by refusals alone
+    if isinstance(value, LevelResult | ChangeLevel):  # there are 21 of the ones, and seven of the others
+        return ":".join(str(getattr(value, member.name)) for member in fields(value))
     if is_dataclass(value):
         return f"{type(value).__name__}({', '.join(_members(value))})"
     if isinstance(value, frozenset):
@@ -76,11 +82,12 @@ def print_answer(answer: Any) -> Iterator[str]:
 def print_change(value: Any, default: Any) -> str:
     """The members in which a request differs from another one of its class; of a long value the beginning and a digest."""
     names = [member.name for member in fields(value) if getattr(value, member.name) != getattr(default, member.name)]
-    return " ".join(f"{name}={_label(print_value(getattr(value, name)))}" for name in names) or "the default"
+    room = LABEL if len(names) == 1 else LABEL // 3
+    return " ".join(f"{name}={_label(print_value(getattr(value, name)), room)}" for name in names) or "the default"
 
 
-def _label(text: str) -> str:
-    return text if len(text) <= LABEL + 6 else f"{text[:LABEL]}…{hashlib.sha256(text.encode()).hexdigest()[:4]}"
+def _label(text: str, room: int) -> str:
+    return text if len(text) <= room + 6 else f"{text[:room]}…{hashlib.sha256(text.encode()).hexdigest()[:4]}"
 
 
 def print_refusal(refusal: Refusal) -> Iterator[str]:
@@ -103,7 +110,7 @@ def print_row(row: Row) -> str:
         return (
             f"+ {encoded.table} {encoded.key} {len(row.value.data)} bytes {hashlib.sha256(row.value.data).hexdigest()}"
         )
-    return f"+ {encoded.table} {encoded.key} {text if len(text) <= 4 * LONGEST else _shorten(text)}"
+    return f"+ {encoded.table} {encoded.key} {text if len(text) <= 8 * LONGEST else _shorten(text)}"
 
 
 def print_needs(required: Required) -> str:
@@ -122,12 +129,12 @@ def _needs(required: Required) -> Iterable[str]:
 
 
 def shorten(text: str) -> str:
-    """A record with marks in the places of what it has several times, and without the ends of digests.
+    """A record with marks in the places of what it has several times, and without the ends of digests and the quotes of words.
 
     A long line is written once, behind its mark, and is the mark alone later. Long quoted texts are marks everywhere; what they stand for
     is at the end.
     """
-    text = _DIGEST.sub(lambda match: f"{match[0][:8]}…", text)
+    text = _WORD.sub(r"\1", _DIGEST.sub(lambda match: f"{match[0][:8]}…", text))
     counts, marks = Counter(_QUOTED.findall(text)), dict[str, str]()
 
     def mark_quoted(match: re.Match[str]) -> str:
@@ -144,6 +151,22 @@ def shorten(text: str) -> str:
             lines[at] = _mark(line, marks) + (f" {line}" if line not in known else "")
             known.add(line)
     return "\n".join([*lines, *(["", "# texts", *legend] if legend else [])]) + "\n"
+
+
+def pack(text: str) -> str:
+    """A text with marks in the places of its long quoted texts that it has several times, which `unpack` gives back."""
+    counts, marks = Counter(_QUOTED.findall(text)), dict[str, str]()
+    packed = _QUOTED.sub(
+        lambda match: _mark(match[0], marks) if len(match[0]) >= QUOTED and counts[match[0]] > 1 else match[0], text
+    )
+    return packed + "".join(["# texts\n", *(f"{mark} {meaning}\n" for mark, meaning in sorted(marks.items()))])
+
+
+def unpack(packed: str) -> str:
+    """The text that `pack` was given."""
+    text, _, legend = packed.rpartition("# texts\n")
+    marks = dict(line.split(" ", 1) for line in legend.splitlines())
+    return _MARK.sub(lambda match: marks.get(match[0], match[0]), text)
 
 
 def _mark(text: str, marks: dict[str, str]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.answers.engine import RecordedEngine, make_engine
-from tests.answers.texts import print_refusal, print_value
+from tests.answers.texts import pack, print_refusal, print_value, unpack
 from treaty.core import limits
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision, OpenQuestions
@@ -39,7 +39,8 @@ class World:
     """Commands by their names, and the sizes of limits that hold while requests are asked in it."""
 
     name: str
-    commands: Callable[[], Sequence[Request[Any]]]
+    commands: Callable[[], Sequence[Request[Any] | Row]]
+    """A row among them stands in the log without a command: another version of Treaty wrote it, or a repair."""
     limits: Mapping[str, int]
     likes: str = ""
     """The name of the world whose record it begins with; empty: one of its own."""
@@ -98,18 +99,22 @@ def record_world(world: World) -> str:
     """The text of a world: each command with its answer and its rows, then the state that they come to."""
     bench, lines = Bench(DictTables(), make_engine()), list[str]()
     for number, request in enumerate(world.commands(), 1):
+        if isinstance(request, Row):
+            lines += ["", f"# {number} a row", _print_row(request)]
+            bench.write((request,))
+            continue
         verdict = bench.decide(make_command(request, number))
         lines += ["", f"# {number} {operation_name(request)}: {print_value(request)}"]
         if isinstance(verdict, Refusal):
             lines += [f"refused {line}" for line in print_refusal(verdict)]
             continue
-        lines += [f"answer {print_value(verdict.answer)}", *map(_print_row, verdict.rows)]
+        lines += [f"answer {print_value(verdict.answer)}"[:200], *map(_print_row, verdict.rows)]
         if verdict.rows:
             bench.write(verdict.rows)
     position = bench.tables.position
     lines += ["", f"# sequence {position.sequence} digest {position.digest.hex()} root {position.root.hex()}"]
     assert not bench.tables.quarantine
-    return "\n".join(lines).lstrip() + "\n"
+    return pack("\n".join(lines).lstrip() + "\n")
 
 
 def _print_row(row: Row) -> str:
@@ -125,7 +130,7 @@ def _print_row(row: Row) -> str:
 def read_commits(text: str) -> Iterator[tuple[EncodedRow, ...]]:
     """The rows of each command that a recorded world wrote, in their order."""
     rows: list[EncodedRow] = []
-    for line in [*text.splitlines(), "#"]:
+    for line in [*unpack(text).splitlines(), "#"]:
         if line.startswith("#") and rows:
             yield tuple(rows)
             rows = []

@@ -31,7 +31,9 @@ def print_mapping(mapping: Mapping[Any, Any]) -> str:
 
 def print_call(function: Callable[..., Any], *arguments: Any, **named: Any) -> str:
     """A line for a call: name, arguments and result."""
-    words = ", ".join([*map(print_value, arguments), *(f"{name}={print_value(value)}" for name, value in named.items())])
+    words = ", ".join(
+        [*map(print_value, arguments), *(f"{name}={print_value(value)}" for name, value in named.items())]
+    )
     cut = words if len(words) <= 3 * SHORT else f"{words[:SHORT]}… {digest(words)}"
     return f"{function.__qualname__}({cut}) = {print_result(lambda: function(*arguments, **named))}"
 

@@ -16,11 +16,51 @@ TYPES = (
     "ARRAY<" * 20 + "INT" + ">" * 20, "ARRAY<" * 64 + "INT" + ">" * 64, "ARRAY<" * 300 + "INT" + ">" * 300, "STRUCT<" + ", ".join(f"f{n} INT" for n in range(40)) + ">", "ä", "a-b", "x" * 300, "`" + "y" * 300 + "`", "INT\x00", "ARRAY<INT>>", "DECIMAL(٣)", "DECIMAL(99999)", "DECIMAL(05,02)",
 )  # fmt: skip
 SCRIPTS = (
-    "a b", "a<b>", "'it''s'", "'a\\'b'", "\"x\"\"y\"", "`q``r`", "1 2.5 1e3 .5 5.", "-- c\na", "/* a */ b", "/* a", "'a", "`a", "a--b", "a/*b*/c", "<= >= <> != => -> :: ..", "a;b", "$x @y #z", "ä é", "\ta\n b", "0x1F 1_000", "a.b.c", "''", "x'ff'", "'\\n\\t\\u0041'", "r'\\n'",
+    "a b", "a<b>", "'it''s'", "'a\\'b'", '"x""y"', "`q``r`", "1 2.5 1e3 .5 5.", "-- c\na", "/* a */ b", "/* a", "'a", "`a", "a--b", "a/*b*/c", "<= >= <> != => -> :: ..", "a;b", "$x @y #z", "ä é", "\ta\n b", "0x1F 1_000", "a.b.c", "''", "x'ff'", "'\\n\\t\\u0041'", "r'\\n'",
 )  # fmt: skip
-PATHS = ("a", "a.b", "`a b`.c", "a.element.b", "m.value", "`x``y`", "", ".", "a.", ".a", "a..b", "`a", "a`b", "a b", "`a`b", "A.B", "``")
-KNOWN = {"point": "STRUCT<x INT NOT NULL, y INT>", "list": "ARRAY<Point>", "loop": "ARRAY<loop>", "a b": "INT", "deep": "MAP<STRING, List>", "first": "STRUCT<s second>", "second": "STRUCT<f FIRST>", "many": "STRUCT<" + ", ".join(f"f{n} INT" for n in range(200)) + ">"}
-USERS = ("Point", "LIST", "loop", "`A B`", "deep", "first", "missing", "STRUCT<p Point, q Point, r ARRAY<List>>", "MAP<Point, deep>", "INT", "ARRAY<" * 30 + "deep" + ">" * 30, "STRUCT<" + ", ".join(f"f{n} many" for n in range(150)) + ">")
+PATHS = (
+    "a",
+    "a.b",
+    "`a b`.c",
+    "a.element.b",
+    "m.value",
+    "`x``y`",
+    "",
+    ".",
+    "a.",
+    ".a",
+    "a..b",
+    "`a",
+    "a`b",
+    "a b",
+    "`a`b",
+    "A.B",
+    "``",
+)
+KNOWN = {
+    "point": "STRUCT<x INT NOT NULL, y INT>",
+    "list": "ARRAY<Point>",
+    "loop": "ARRAY<loop>",
+    "a b": "INT",
+    "deep": "MAP<STRING, List>",
+    "first": "STRUCT<s second>",
+    "second": "STRUCT<f FIRST>",
+    "many": "STRUCT<" + ", ".join(f"f{n} INT" for n in range(200)) + ">",
+}
+USERS = (
+    "Point",
+    "LIST",
+    "loop",
+    "`A B`",
+    "deep",
+    "first",
+    "missing",
+    "STRUCT<p Point, q Point, r ARRAY<List>>",
+    "MAP<Point, deep>",
+    "INT",
+    "ARRAY<" * 30 + "deep" + ">" * 30,
+    "STRUCT<" + ", ".join(f"f{n} many" for n in range(150)) + ">",
+)
 
 
 def _parse(text: str) -> c.SqlType | None:
@@ -43,9 +83,28 @@ def call_types() -> Iterator[str]:
     yield from each(_describe, TYPES)
     yield from each(tokens.split_tokens, SCRIPTS)
     yield from each(c.lower_name, ["AbC", "ÄB", "İ", ""])
-    yield from (print_call(printer.print_options, nullable=nullable, comment=comment) for nullable in (False, True) for comment in ("", "a", "it's"))
+    yield from (
+        print_call(printer.print_options, nullable=nullable, comment=comment)
+        for nullable in (False, True)
+        for comment in ("", "a", "it's")
+    )
     yield from each(tokens.print_text, ["", "a", "it's", "a\\b", "\n"])
-    yield from each(tokens.print_name, ["a", "A1", "1a", "a b", "a`b", "", "select", "_x", "ä", ("int", frozenset({"INT"})), ("INT", frozenset({"INT"}))])
+    yield from each(
+        tokens.print_name,
+        [
+            "a",
+            "A1",
+            "1a",
+            "a b",
+            "a`b",
+            "",
+            "select",
+            "_x",
+            "ä",
+            ("int", frozenset({"INT"})),
+            ("INT", frozenset({"INT"})),
+        ],
+    )
     for script in SCRIPTS:
         try:
             found = tokens.split_tokens(script)
@@ -77,12 +136,25 @@ def call_leaf_paths() -> Iterator[str]:
     yield from each(leaf_paths.print_path, [(("a", "b c"),), (("a`b",),), ((),)])
     paths = [("a",), ("A", "b"), ("b",), ("a", "b", "c"), ()]
     yield from each(leaf_paths.is_touched, product(paths, paths))
-    texts = ("INT", "STRUCT<x INT, Y STRING>", "ARRAY<STRUCT<x INT>>", "MAP<STRING, STRUCT<x INT>>", "STRUCT<element STRUCT<x INT>>", "STRUCT<>", "STRUCT<Y STRING, x INT COMMENT 'c'>", "STRUCT<x BIGINT>", "Point")
+    texts = (
+        "INT",
+        "STRUCT<x INT, Y STRING>",
+        "ARRAY<STRUCT<x INT>>",
+        "MAP<STRING, STRUCT<x INT>>",
+        "STRUCT<element STRUCT<x INT>>",
+        "STRUCT<>",
+        "STRUCT<Y STRING, x INT COMMENT 'c'>",
+        "STRUCT<x BIGINT>",
+        "Point",
+    )
     columns = [(("a", c.parse_column_type(text)), ("b", c.parse_column_type("INT"))) for text in texts]
     yield from each(leaf_paths.list_leaves, [(each_columns,) for each_columns in columns])
     reads = (("a",), ("A.x",), ("a.element.x",), ("a.value.x", "b"), ("b",), (), ("a.",), ("c",))
     for old, new in product(range(len(columns)), repeat=2):
-        lost = [print_call(leaf_paths.find_lost_leaf, columns[old], columns[new], names).rpartition(" = ")[2] for names in reads]
+        lost = [
+            print_call(leaf_paths.find_lost_leaf, columns[old], columns[new], names).rpartition(" = ")[2]
+            for names in reads
+        ]
         yield f"{texts[old]} to {texts[new]}: {lost}"
 
 

@@ -1,13 +1,29 @@
-"""The tables of all operations, by the names of their operations."""
+"""All tables, each with the worlds that it is asked in and the file that has its record."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from tests.answers.asks import Table
-from tests.answers.tables import groups, labels, reading, registration, settings
+from tests.answers.odd import ODD
+from tests.answers.shop import SHOP, TIGHT
+from tests.answers.tables import groups, labels, oddities, reading, registration, settings
+from tests.answers.worlds import FOLDER, World
 from treaty.core.operations import OPERATIONS
 
 TABLES: Mapping[str, Table] = {
     OPERATIONS[type(table.default)].name: table
-    for table in (*reading.TABLES, *registration.TABLES, *groups.TABLES, *labels.TABLES, *settings.TABLES)
+    for tables in (reading.TABLES, registration.TABLES, groups.TABLES, labels.TABLES, settings.TABLES)
+    for table in tables
 }
 """By name of the operation."""
+WORLDS = (SHOP, ODD)
+"""Those with a record of their own."""
+
+
+def records() -> Mapping[str, tuple[Table, tuple[World, ...], Path]]:
+    """What is recorded, by name: a table, the worlds that it is asked in, and the file."""
+    usual = {name: (table, (SHOP, TIGHT), FOLDER / f"{name}.txt") for name, table in TABLES.items()}
+    odd = {
+        f"odd-{name}": (table, (ODD,), FOLDER / "odd" / f"{name}.txt") for name, table in oddities.ODD_TABLES.items()
+    }
+    return {**usual, **odd}

@@ -83,7 +83,7 @@ TABLES = (
     Table(s.Publish(CLICK, "1-0-2", LABELLED[3]), {
         "subject": PUBLISHED, "label": LABELS, "draft": TEXTS, "private": v.MAYBE, "supersedes": ((), ("1-0-0",), ("1-0-0", "1-0-1"), ("2-0-0",), ("1-1-0",), ("9-0-0",), ("x",), ("1-0-2",), ("1-0-1", "1-0-1")),
         "patch": v.FLAGS,
-    }, (("label", "patch"), ("draft", "patch"), ("label", "supersedes")), 100),
+    }, (("label", "patch"), ("draft", "patch"), ("label", "supersedes")), 70, share=0.8),
     Table(s.DeletePublished(CLICK, "1-0-1"), {"subject": PUBLISHED, "label": LABELS}, (("subject", "label"),), 0),
     Table(s.PutDraft(CLICK, 2, "{}"), {
         "subject": PUBLISHED, "number": (0, 1, 2, 3, -1, COUNTER, COUNTER + 1), "text": ("", "{", '{"a":1}', "x" * 1_048_576, "x" * 1_048_577), "private": v.FLAGS,

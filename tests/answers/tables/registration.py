@@ -73,7 +73,7 @@ TABLES = (
             "properties": v.PAIRS, "create_with": CREATIONS, "time": (-1, 0, 1, 1_700_000_500_000, 1_700_000_800_001, 2**53, -2),
             "add_tags": v.PATHS, "remove_tags": v.PATHS[:4], "propagate_tags": v.FLAGS, "exact": v.FLAGS, "require_subject": v.FLAGS,
         },
-        drawn=100,
+        drawn=60, share=0.7,
     ),
     Table(Derive(ORDERS, 1), {
         "subject": v.SUBJECTS, "version": v.VERSIONS, "number": (0, -1, 1, 3, 5, 6, 7, COUNTER + 1), "add_tags": v.PATHS, "remove_tags": v.PATHS,
@@ -88,7 +88,7 @@ TABLES = (
         "state": ("live", "soft", "hidden"), "policy": (None, GOLD, PolicyValue(VersionRange("till", 2)), PolicyValue(VersionRange("x")), PolicyValue(partition="x"), PolicyValue(validators=("policy:missing",))),
         "forced": (None, ForcedRegistration("ann", "moved"), ForcedRegistration("", "")), "properties": v.PAIRS, "names": NAMES, "time": (0, 1, 1_700_000_600_000, 1_700_000_900_000, 2**53, -1),
         "revision": (0, 1, 3, -1, COUNTER + 1), "revision_of": (-1, 2, 4, 5, 7, -2), "superseded_by": (-1, 2, 4, 7, 8, -2),
-    }, (("ordinal", "number"),), 60),
+    }, (("ordinal", "number"),), 30, share=0.5),
     Table(x.ImportEncoding(IMPORT, 5, 2), {
         "subject": PLACES, "encoding_id": (0, 3, 4, 5, 9, 10, 1_000_004, 1_000_005, -1, COUNTER, COUNTER + 1), "ordinal": v.ORDINALS, "codec": ("", "gzip", "x"),
     }, (("encoding_id", "codec"), ("ordinal", "codec"))),

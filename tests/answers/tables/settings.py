@@ -43,7 +43,7 @@ CLEARED = ((), ("level",), ("group",), ("partition",), ("alias", "level"), ("fol
 MODES = (None, "READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD", "readonly", "")
 
 TABLES = (
-    Table(c.SetConfig(Scope(".", "orders"), Config(level="FORWARD")), {"scope": SCOPES, "change": CHANGES, "clear": CLEARED}, (("scope", "clear"),), 140, ("scope",)),
+    Table(c.SetConfig(Scope(".", "orders"), Config(level="FORWARD")), {"scope": SCOPES, "change": CHANGES, "clear": CLEARED}, (("scope", "clear"),), 80, ("scope",), share=0.8),
     Table(c.DeleteConfig(Scope(".", "orders")), {"scope": SCOPES}, places=("scope",)),
     Table(c.SetMode(Scope(".", "orders"), "READONLY"), {"scope": SCOPES, "mode": MODES, "force": v.FLAGS}, (("mode", "force"), ("scope", "mode")), 20, ("scope", "mode")),
     Table(c.DeleteMode(Scope(".still", "readonly")), {"scope": SCOPES, "recursive": v.FLAGS}, (("scope", "recursive"),), places=("scope",)),

@@ -23,6 +23,12 @@ SUBJECTS = (
     Subject(".", "a\u200bb"), Subject(".", LONG), Subject(f".{LONG}", "a"), Subject(".a b", "x"),
 )  # fmt: skip
 """Subjects of all kinds, deleted and private ones, aliases, those of other contexts, and names that no subject has."""
+USUAL = tuple(
+    subject
+    for subject in SUBJECTS
+    if len(str(subject)) < 40 and subject.name.isprintable() and subject.context not in {"*", ".new", ".hollow"}
+)
+"""Those whose names are names."""
 HOMES = (ORDERS, GROUP, FAR, subject_of("deleted"), subject_of("missing"), subject_of("alias-orders"), PLAN, IMPORT, CLICK,
          Subject(".away", "w-group"), subject_of("empty"), Subject(".away", "w-imported"))  # fmt: skip
 """Fewer of them, for what meets other members."""
