@@ -13,6 +13,8 @@ from treaty.core.messages.request import Request
 MEETING = 5
 """Values of a member that meet those of another one; further ones are asked for alone."""
 
+BESIDE = 2
+"""Values of each member that are asked for beside a base."""
 FIRST = 9
 """Values of a member that are asked for alone in any case."""
 
@@ -31,6 +33,8 @@ class Table:
     pairs: tuple[tuple[str, str], ...] = ()
     drawn: int = 20
     places: tuple[str, ...] = ("subject",)
+    bases: tuple[Request[Any], ...] = ()
+    """Requests in other situations than the default: some values of each member are asked for beside theirs."""
     more: tuple[Request[Any], ...] = ()
     """Requests of its class that are asked for as they are."""
     share: float = 0.25
@@ -72,6 +76,12 @@ def _requests(table: Table) -> Iterator[tuple[Request[Any], bool]]:
             yield _with(table.default, {name: value}), name in table.places
     for request in table.more:
         yield request, False
+    for base in table.bases:
+        chance = random.Random(print_change(base, table.default))
+        yield base, False
+        for name, values in table.values.items():
+            for value in chance.sample([*values], min(BESIDE, len(values))):
+                yield _with(base, {name: value}), False
     for first, second in table.pairs:
         for one in table.values[first][:MEETING]:
             for other in table.values[second][:MEETING]:

@@ -108,6 +108,7 @@ def list_readers() -> list[Entry]:
         for at, (name, of) in enumerate((("visits", "clicks"), ("Totals", "visits")))
     ]  # fmt: skip
     tie = t.AssociationSpec("value", subject_of("tied"), "STRONG", frozen=True, schema=Register(user, INTS[0]))
+    states: tuple[x.KeptState, ...] = ("live", "hidden", "soft", "live")
     imported = t.ImportedAssociation("a1a1a1a1-1111-2222-3333-444444444444", 5, 6)
     return [
         CreateSource(CLICKS, value_schema=Register(pinned, INTS[0])), *(CreateSource(source) for source in sources), Register(pinned, INTS[1]), DeleteVersion(pinned, 1), Register(user, referring(INTS[0], "pinned", 2)),
@@ -115,7 +116,7 @@ def list_readers() -> list[Entry]:
         Register(subject_of("hidden-user"), referring(INTS[0], "pinned", 2), create_with=SubjectCreation(private=True)), SetConfig(Scope(".", "alias-hidden"), Config(alias="hidden-user", alias_for_deks="pinned")),
         t.Associate(t.Resource("tied", "n", "id-t"), (tie,)), SetMode(Scope(".import"), "IMPORT"), t.Associate(t.Resource("moved", "n", "id-m"), (replace(tie, subject=Subject(".import", "topic"), given=imported, frozen=None),)),
         x.ImportSubject(Subject(".import", "labels"), g.GroupSettings("iglu", order="schemaver"), x.HighestNumbers(3)),
-        *(x.ImportVersion(Subject(".import", "labels"), LABELLED[at], at, at + 1, state=state, names=(("schemaver", f"1-0-{at}"),)) for at, state in enumerate(("live", "hidden", "soft", "live"))),
+        *(x.ImportVersion(Subject(".import", "labels"), LABELLED[at], at, at + 1, state=state, names=(("schemaver", f"1-0-{at}"),)) for at, state in enumerate(states)),
         DeleteSubject(subject_of("tied")),
     ]  # fmt: skip
 
@@ -143,7 +144,7 @@ def list_entries() -> Sequence[Entry]:
     return [*list_watched(), *list_identities(), *list_labelled(), *list_readers(), *list_outcomes()]
 
 
-ODD = World("odd", list_entries, {})
+ODD = World("odd", list_entries, {}, outcomes=40)
 NEW_DRAFTS = (
     INTS[0], INTS[2], DOCUMENTED, described(INTS[2], "1"), records("b"), replace(RESERVING, metadata=None), records("a", "z"), JSONS[0], JSONS[2], Draft('{"type":"object","properties":{"$$a/b~c":{"type":"string"}}}', "JSON"),
     PROTO, Draft("two", "ECHO"), Draft('"int"', "any"), Draft("{", "AVRO"), Draft("text", "any"), Draft(f"  {INTS[0].text}"), LABELLED[3], Draft(" ", "JSON"), replace(INTS[0], type_name="Other"),

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.answers.asks import Ask, Table, list_asks
-from tests.answers.texts import print_answer, print_needs, print_refusal, print_row, print_value, shorten
+from tests.answers.texts import print_answer, print_needs, print_refusal, print_row, print_value, shorten, shorten_line
 from tests.answers.worlds import Bench, World, bench_of, make_command
 from treaty.core.access.rights import Access, AccessRule, with_included
 from treaty.core.command import Command, Decision
@@ -90,8 +90,14 @@ def _ask_all(bench: Bench, world: World, table: Table, asks: list[Ask]) -> dict[
     with world.limited():
         for place, ask in enumerate(asks):
             command = make_command(ask.request, NUMBER)
-            verdict = bench.decide(command)
+            pauses = 0
+            if operation.pauses and world.likes:
+                verdict, pauses = bench.decide_with_pauses(command)
+            else:
+                verdict = bench.decide(command)
             own = answered["answers", ask.mark] = [*_print_verdict(verdict, outcome=place % 32 == 0)]
+            if pauses:
+                own.append(f"pauses {pauses}")
             if operation.waits is not None and isinstance(verdict, Decision):
                 own.append(f"waits {operation.waits(ask.request, verdict.answer)}")
             if ask.place or place in table.others:
@@ -157,11 +163,11 @@ def _print_repetitions(bench: Bench, command: Command[Any], verdict: Decision[An
     answer = print_value(verdict.answer)
     retry = bench.decide(command, view)
     if isinstance(retry, Refusal) or retry.rows or print_value(retry.answer) != answer:
-        yield from (f"retried {line}" for line in _print_verdict(retry, outcome=False))
+        yield from (f"retried {shorten_line(line)}" for line in _print_verdict(retry, outcome=False))
     again = bench.decide(make_command(command.request, NUMBER + 1), view)
     rows = () if isinstance(again, Refusal) else again.rows
     if isinstance(again, Refusal) or rows or print_value(again.answer) != answer:
-        yield from (f"again {line}" for line in _print_verdict(again, outcome=False))
+        yield from (f"again {shorten_line(line)}" for line in _print_verdict(again, outcome=False))
 
 
 # ------------------------------------------------------------------------------------------------------------- comparing

@@ -79,6 +79,12 @@ def print_answer(answer: Any) -> Iterator[str]:
     yield print_value(answer)
 
 
+def shorten_line(line: str) -> str:
+    """A line of which the beginning and the end tell most; of a long one what is between is a digest."""
+    digest = hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return line if len(line) <= LINE * 2 else f"{line[:LINE]}…{digest}…{line[-LINE // 2 :]}"
+
+
 def print_change(value: Any, default: Any) -> str:
     """The members in which a request differs from another one of its class; of a long value the beginning and a digest."""
     names = [member.name for member in fields(value) if getattr(value, member.name) != getattr(default, member.name)]

@@ -19,12 +19,13 @@ from tests.answers.texts import pack, print_refusal, print_value, unpack
 from treaty.core import limits
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision, OpenQuestions
-from treaty.core.decide import decide
+from treaty.core.decide import decide, decide_with_pauses
 from treaty.core.messages.request import Request
 from treaty.core.operations import operation_name
 from treaty.core.refusals import Refusal
 from treaty.core.state.commit import Commit, make_append, roots_after
 from treaty.core.state.rows import EncodedRow, Row, encode_row
+from treaty.core.state.state_tables import OUTCOME
 from treaty.core.state.tables import DictTables
 from treaty.core.state.view import View
 
@@ -45,6 +46,9 @@ class World:
     likes: str = ""
     """The name of the world whose record it begins with; empty: one of its own."""
 
+    outcomes: int = 4
+    """Of one in how many commands the outcome is kept."""
+
     @property
     def file(self) -> Path:
         return FOLDER / "worlds" / f"{self.likes or self.name}.txt"
@@ -52,12 +56,12 @@ class World:
     @contextmanager
     def limited(self) -> Iterator[None]:
         """Have these limits in all modules that know them by name."""
-        usual = {name: getattr(limits, name) for name in self.limits}
+        usual = {name: getattr(limits, name, None) for name in self.limits}
         with pytest.MonkeyPatch.context() as patch:
             for module in [one for name, one in [*sys.modules.items()] if name.startswith("treaty.")]:
                 names = vars(module)
                 for name, size in self.limits.items():
-                    if name in names and names[name] == usual[name]:
+                    if name in names and (usual[name] is None or names[name] == usual[name]):
                         patch.setattr(module, name, size)
             yield
 
@@ -74,6 +78,17 @@ class Bench:
         verdict = decide(self.tables if view is None else view, command, self.engine)
         assert not isinstance(verdict, OpenQuestions)
         return verdict
+
+    def decide_with_pauses(self, command: Command[Any]) -> tuple[Decision[Any] | Refusal, int]:
+        """The decision of a query that pauses, and how often it does."""
+        work, pauses = decide_with_pauses(self.tables, command, self.engine), 0
+        while True:
+            try:
+                next(work)
+                pauses += 1
+            except StopIteration as end:
+                verdict: Decision[Any] | Refusal = end.value
+                return verdict, pauses
 
     def write(self, rows: Sequence[Row]) -> None:
         """Apply rows as one commit."""
@@ -108,9 +123,10 @@ def record_world(world: World) -> str:
         if isinstance(verdict, Refusal):
             lines += [f"refused {line}" for line in print_refusal(verdict)]
             continue
-        lines += [f"answer {print_value(verdict.answer)}"[:200], *map(_print_row, verdict.rows)]
-        if verdict.rows:
-            bench.write(verdict.rows)
+        rows = [row for row in verdict.rows if number % world.outcomes == 0 or row.table != OUTCOME.name]
+        lines += [f"answer {print_value(verdict.answer)}"[:70], *map(_print_row, rows)]
+        if rows:
+            bench.write(rows)
     position = bench.tables.position
     lines += ["", f"# sequence {position.sequence} digest {position.digest.hex()} root {position.root.hex()}"]
     assert not bench.tables.quarantine

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from tests.answers.calls import state, types, words
-from tests.answers.recorded import FOLDER
+from tests.answers.calls import access, state, types, words
 from tests.answers.texts import shorten
+from tests.answers.worlds import FOLDER
 
-CALLS: Mapping[str, Callable[[], Iterator[str]]] = {**words.CALLS, **types.CALLS, **state.CALLS}
+CALLS: Mapping[str, Callable[[], Iterator[str]]] = {**words.CALLS, **access.CALLS, **types.CALLS, **state.CALLS}
 """By name of the record."""
 PLACE = FOLDER / "calls"
 

@@ -8,14 +8,14 @@ from typing import Any
 from tests.answers.texts import print_refusal, print_value
 from treaty.core.refusals import Refusal
 
-SHORT = 60
+SHORT = 50
 """Characters of arguments that are printed; of longer ones the beginning and a digest are."""
 
 
-def print_result(call: Callable[[], Any]) -> str:
+def print_result(function: Callable[..., Any], *arguments: Any, **named: Any) -> str:
     """What a call returns, or the error that it raises."""
     try:
-        result = call()
+        result = function(*arguments, **named)
         result = tuple(result) if isgenerator(result) or isinstance(result, Iterator) else result
     except Refusal as refusal:
         return f"raises {' | '.join(print_refusal(refusal))}"
@@ -34,8 +34,8 @@ def print_call(function: Callable[..., Any], *arguments: Any, **named: Any) -> s
     words = ", ".join(
         [*map(print_value, arguments), *(f"{name}={print_value(value)}" for name, value in named.items())]
     )
-    cut = words if len(words) <= 3 * SHORT else f"{words[:SHORT]}… {digest(words)}"
-    return f"{function.__qualname__}({cut}) = {print_result(lambda: function(*arguments, **named))}"
+    cut = words if len(words) <= 2 * SHORT else f"{words[:SHORT]}… {digest(words)}"
+    return f"{function.__qualname__}({cut}) = {print_result(function, *arguments, **named)}"
 
 
 def each(function: Callable[..., Any], arguments: Iterable[Any]) -> Iterator[str]:

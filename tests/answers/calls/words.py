@@ -1,16 +1,14 @@
-"""Calls of functions on names, URLs, levels, findings, drafts and limits."""
+"""Calls of functions on names, URLs, levels, findings, drafts and refusals."""
 
 from collections.abc import Iterator
 from itertools import product
 
 from tests.answers.calls.printing import each, print_call
-from tests.answers.recorded import ACCESSES
 from tests.answers.tables import values as v
 from tests.answers.tables.labels import LABELS
 from tests.answers.tables.settings import LEVELS_ASKED
 from treaty.core import finding as f
 from treaty.core import iglu_key, kafka, names, policy, refusals, schema, urls
-from treaty.core.access import rights
 from treaty.core.messages.associations import EntryRefusal
 from treaty.core.messages.search import parse_terms
 from treaty.core.names import Subject
@@ -129,9 +127,9 @@ def call_iglu_keys() -> Iterator[str]:
         iglu_key.SchemaCriterion("a", "b", "c", *parts)
         for parts in ((1, None, None), (None, 0, None), (1, 0, 2), (None, None, None), (0, 0, 0))
     ]
-    keys = [iglu_key.IgluKey(*"abc", iglu_key.SchemaVer(*numbers)) for numbers in ((1, 0, 2), (2, 0, 0), (1, 1, 2))] + [
-        iglu_key.IgluKey("a", "x", "c", iglu_key.SchemaVer(1, 0, 2))
-    ]
+    keys = [
+        iglu_key.IgluKey("a", "b", "c", iglu_key.SchemaVer(*numbers)) for numbers in ((1, 0, 2), (2, 0, 0), (1, 1, 2))
+    ] + [iglu_key.IgluKey("a", "x", "c", iglu_key.SchemaVer(1, 0, 2))]
     for pattern in patterns:
         yield print_call(str, pattern)
         yield from (print_call(pattern.matches, key) for key in keys)
@@ -328,74 +326,7 @@ def call_refusals() -> Iterator[str]:
     )
 
 
-def call_rights() -> Iterator[str]:
-    rules = (
-        rights.AccessRule(("user:a", "group:g"), rights.with_included(("register",)), ("a*", "b?", "c"), (".", ".x*")), rights.AccessRule(("anonymous",), rights.with_included(("read",)), ("*",), ("*",), private=True),
-        rights.AccessRule(("user:*",), rights.with_included(("query",)), (), (".",), topics=("t*", "path:/a/*"), sources=("s?", "*z")), rights.AccessRule(("group:all",), rights.with_included(("admin",)), ("*",), (".",), sources=()),
-        rights.AccessRule(("key:k",), rights.with_included(("admin",)), ("v/*", "v.*/*"), ("*",)), rights.AccessRule(("user:b",), rights.with_included(("mode",)), ("",), (".",), topics=()), rights.AccessRule(("user:s",), rights.with_included(("pause",)), sources=("*",)),
-    )  # fmt: skip
-    held = rights.Rights(rules, {"g": frozenset({"user:b"}), "all": frozenset({"cert:*"})})
-    for who, groups in (
-        ("user:a", ()),
-        ("user:b", ()),
-        ("cert:x", ()),
-        ("key:k", ()),
-        ("anonymous", ()),
-        ("token:z", ("g",)),
-        ("user:s", ("all", "none")),
-    ):
-        access = held.access(who, groups)
-        yield f"{who} {groups}: {sorted(held.list_names(who, groups))} {access is held.access(who, groups)} {[rules.index(rule) for rule in access.rules]}"
-        yield from _call_access(access)
-    for name, access in ACCESSES.items():
-        yield name
-        yield from _call_access(access)
-    yield from each(
-        rights.matches_pattern,
-        [
-            (pattern, text)
-            for pattern in ("*", "", "a", "a*", "*a", "a*b*c", "?", "a?c", "[a]", "a.c", "**", "*a*a*")
-            for text in ("", "a", "abc", "aXbYc", "[a]", "a\nc", "ba", "aa")
-        ],
-    )
-    yield from each(rights.with_included, [((may,),) for may in rights.PERMISSIONS])
-    yield from each(rights.patterns_of_vendor, ["v", ""])
-
-
-def _call_access(access: rights.Access) -> Iterator[str]:
-    yield f"  sees {access.sees_all} {access.sees_private}"
-    subjects = [
-        Subject(*pair)
-        for pair in (
-            (".", "a1"),
-            (".x1", "bb"),
-            (".", "bbb"),
-            (".", "c"),
-            ("*", "c"),
-            (".y", "v/n"),
-            (".", "com.secret/plan"),
-            (".", ""),
-        )
-    ]
-    topics = [
-        rights.TopicPart(*part)
-        for part in (("t1", "n", "key"), ("a", "x1", "value"), ("shop", "", "value"), ("orders", "far", "key"))
-    ]
-    for may in rights.PERMISSIONS:
-        facts = {
-            "subjects": [subject for subject in subjects if access.may(may, subject)], "private": [subject for subject in subjects if access.may(may, subject, private=True)],
-            "vendors": [vendor for vendor in ("v", "com.secret", "a") if access.may_vendor(may, vendor)], "whole": [context for context in (".", "*", ".x1") if access.may_whole(may, context)],
-            "somewhere": [name for name in (None, "bb", "zz", "c", "v/n") if access.may_somewhere(may, name)], "topics": [topic.name for topic in topics if access.may_associate(may, topic)],
-            "paths": [path for path in ("/a/b", "/b", "a1") if access.may_path(may, path)], "sources": [key for key in ("s1", "az", "clicks", "c") if access.may_source(may, key)],
-            "any": [access.may_some_source(may), access.may_every_source(may)],
-        }  # fmt: skip
-        held = " ".join(f"{name}={value}" for name, value in facts.items() if any(item is not False for item in value))
-        if held:
-            yield f"  {may}: {held}"
-    yield f"  enters {[context for context in ('.', '*', '.x1', '.far') if access.enters(context)]}"
-
-
 CALLS = {
     "names": call_names, "iglu-keys": call_iglu_keys, "urls": call_urls, "kafka": call_kafka, "policies": call_policies, "findings": call_findings,
-    "drafts": call_drafts, "refusals": call_refusals, "rights": call_rights,
+    "drafts": call_drafts, "refusals": call_refusals,
 }  # fmt: skip

@@ -83,7 +83,7 @@ TABLES = (
     Table(s.Publish(CLICK, "1-0-2", LABELLED[3]), {
         "subject": PUBLISHED, "label": LABELS, "draft": TEXTS, "private": v.MAYBE, "supersedes": ((), ("1-0-0",), ("1-0-0", "1-0-1"), ("2-0-0",), ("1-1-0",), ("9-0-0",), ("x",), ("1-0-2",), ("1-0-1", "1-0-1")),
         "patch": v.FLAGS,
-    }, (("label", "patch"), ("draft", "patch"), ("label", "supersedes")), 70, share=0.8),
+    }, (("label", "patch"), ("draft", "patch"), ("label", "supersedes")), 30, share=0.6, bases=(s.Publish(CLICK, "1-0-1", LABELLED[3], patch=True), s.Publish(subject_of("com.acme/new/jsonschema"), "1-0-0", LABELLED[1]), s.Publish(PLAN, "1-0-1", LABELLED[2]))),
     Table(s.DeletePublished(CLICK, "1-0-1"), {"subject": PUBLISHED, "label": LABELS}, (("subject", "label"),), 0),
     Table(s.PutDraft(CLICK, 2, "{}"), {
         "subject": PUBLISHED, "number": (0, 1, 2, 3, -1, COUNTER, COUNTER + 1), "text": ("", "{", '{"a":1}', "x" * 1_048_576, "x" * 1_048_577), "private": v.FLAGS,
@@ -95,7 +95,7 @@ TABLES = (
         "limit": v.LIMITS,
     }, (("limit", "after"),), 60, ("vendor",)),
     Table(s.GetDraft(CLICK, 1), {"subject": PUBLISHED, "number": (0, 1, 2, 3, -1, COUNTER + 1)}, (("subject", "number"),), 0),
-    Table(t.Associate(OTHER, (SPEC,)), {"resource": RESOURCES, "wishes": WISHES, "update": v.FLAGS, "dry_run": v.FLAGS}, (("wishes", "update"),), 60, ("resource",)),
+    Table(t.Associate(OTHER, (SPEC,)), {"resource": RESOURCES, "wishes": WISHES, "update": v.FLAGS, "dry_run": v.FLAGS}, (("wishes", "update"),), 20, ("resource",), bases=(t.Associate(TOPIC, (replace(SPEC, subject=subject_of("lines"), kind="key"),), update=True), t.Associate(TOPIC, (replace(SPEC, kind="key", subject=KEYS, frozen=False),), update=True))),
     Table(t.Dissociate("id-1"), {
         "resource_id": ("id-1", "id-2", "id-3", "x", ""), "type": ("topic", "x", ""), "kinds": ((), ("key",), ("value",), ("x",), ("key", "value")), "cascade": v.FLAGS, "dry_run": v.FLAGS,
     }, (("resource_id", "cascade"), ("kinds", "cascade")), places=("resource_id",)),

@@ -79,10 +79,10 @@ TABLES = (
         "after": (None, ("", 0), ("orders", 1), ("orders", 2), ("orders", 9), ("group", -1), (":.away:w-used", 1), ("zz", 1)), "aliases": v.FLAGS,
         "rule_type": ("", "CEL", "JSONATA", "x"), "resource_type": ("", "topic", "x"), "kinds": ((), ("value",), ("key", "value"), ("x",)),
         "lifecycles": ((), ("STRONG",), ("WEAK",), ("NONE",), ("WEAK", "NONE"), ("x",)),
-    }, (), 50, ("prefix", "visible", "latest")),
+    }, (), 15, ("prefix", "visible", "latest")),
     Table(ListContexts(), {"prefix": ("", ".", ".a", ".far", "f", "zz", v.LONG)}, places=("prefix",)),
     Table(GetOutcome("command-60"), {
-        "command_id": ("command-60", "command-1", "command-44", "command-100", "command-110", "command-118", "command-133", "command-136", "command-138", "missing", "", v.LONG),
+        "command_id": ("command-60", "command-1", "command-44", "command-100", "command-112", "command-120", "command-132", "command-136", "missing", "", v.LONG),
         "principal": (None, "user:ann", "user:bob", "", "key:x"),
     }, (("command_id", "principal"),), places=("command_id", "principal")),
 )  # fmt: skip

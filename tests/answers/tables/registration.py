@@ -1,7 +1,7 @@
 """What is asked of operations that write versions, and of transfers."""
 
 from tests.answers.asks import Table
-from tests.answers.shop import GOLD, IMPORT, INTS, ORDERS
+from tests.answers.shop import GOLD, IMPORT, INTS, ORDERS, TAGGED
 from tests.answers.tables import values as v
 from tests.answers.tables.groups import GROUPS
 from treaty.core.limits import COUNTER
@@ -9,7 +9,7 @@ from treaty.core.messages import groups as g
 from treaty.core.messages import transfers as x
 from treaty.core.messages.registration import Derive, ExpectedVersion, ForceReason, Register, SubjectCreation
 from treaty.core.messages.settings import Config
-from treaty.core.names import Subject
+from treaty.core.names import Subject, subject_of
 from treaty.core.policy import ForcedRegistration, Level, VersionRange
 from treaty.core.state.values import PolicyValue
 
@@ -73,27 +73,31 @@ TABLES = (
             "properties": v.PAIRS, "create_with": CREATIONS, "time": (-1, 0, 1, 1_700_000_500_000, 1_700_000_800_001, 2**53, -2),
             "add_tags": v.PATHS, "remove_tags": v.PATHS[:4], "propagate_tags": v.FLAGS, "exact": v.FLAGS, "require_subject": v.FLAGS,
         },
-        drawn=60, share=0.7,
+        drawn=20, share=0.4,
+        bases=(
+            Register(Subject(".import", "new"), INTS[0], schema_id=50, number=3), Register(IMPORT, INTS[2], schema_id=41, require_subject=True), Register(subject_of("group"), INTS[5], require_subject=True),
+            Register(ORDERS, TAGGED, propagate_tags=True, number=7),
+        ),
     ),
     Table(Derive(ORDERS, 1), {
         "subject": v.SUBJECTS, "version": v.VERSIONS, "number": (0, -1, 1, 3, 5, 6, 7, COUNTER + 1), "add_tags": v.PATHS, "remove_tags": v.PATHS,
         "metadata": v.METADATA, "rules": v.RULES, "merge_rules": v.RULES[::4], "remove_rules": ((), ("up",), ("positive", "up"), ("x",), ("",)),
-    }, (), 60),
+    }, (), 12, bases=(Derive(subject_of("group"), 2), Derive(subject_of("documents"), 1, rules=v.RULES[2]))),
     Table(x.ImportSubject(NEW, PRAVEGA), {
         "subject": PLACES, "settings": GROUPS, "highest": HIGHEST, "private": v.FLAGS, "label_policy": ("warn", "refuse", "", "x"), "removed": v.FLAGS,
     }, (("subject", "removed"),), 60),
     Table(x.ImportVersion(IMPORT, INTS[2], 7, 8), {
-        "subject": PLACES, "draft": v.DRAFTS[::3], "ordinal": (0, 2, 3, 4, 7, 9, 10, 14, 15, 16, -1, 1_000_009, 1_000_010, 1_000_011, COUNTER, COUNTER + 1),
+        "subject": PLACES, "draft": v.DRAFTS[::5], "ordinal": (0, 2, 3, 4, 7, 9, 10, 14, 15, 16, -1, 1_000_009, 1_000_010, 1_000_011, COUNTER, COUNTER + 1),
         "number": (0, 1, 3, 5, 8, 12, -1, COUNTER, COUNTER + 1), "schema_id": v.IDS, "type_version": (-1, 0, 3, 4, 6, 7, 12, 13, -2, COUNTER, COUNTER + 1),
         "state": ("live", "soft", "hidden"), "policy": (None, GOLD, PolicyValue(VersionRange("till", 2)), PolicyValue(VersionRange("x")), PolicyValue(partition="x"), PolicyValue(validators=("policy:missing",))),
         "forced": (None, ForcedRegistration("ann", "moved"), ForcedRegistration("", "")), "properties": v.PAIRS, "names": NAMES, "time": (0, 1, 1_700_000_600_000, 1_700_000_900_000, 2**53, -1),
         "revision": (0, 1, 3, -1, COUNTER + 1), "revision_of": (-1, 2, 4, 5, 7, -2), "superseded_by": (-1, 2, 4, 7, 8, -2),
-    }, (("ordinal", "number"),), 30, share=0.5),
+    }, (("ordinal", "number"),), 25, share=0.4, places=("subject", "forced"), bases=(x.ImportVersion(IMPORT, INTS[0], 2, 3)  ,)),
     Table(x.ImportEncoding(IMPORT, 5, 2), {
         "subject": PLACES, "encoding_id": (0, 3, 4, 5, 9, 10, 1_000_004, 1_000_005, -1, COUNTER, COUNTER + 1), "ordinal": v.ORDINALS, "codec": ("", "gzip", "x"),
     }, (("encoding_id", "codec"), ("ordinal", "codec"))),
     Table(x.ExportSubjects(), {"prefix": PREFIXES, "after": AFTER, "limit": v.LIMITS}, (("limit", "after"),), places=("prefix",)),
     Table(x.ExportVersions(), {
-        "prefix": PREFIXES, "after": (None, *((subject, ordinal) for subject in AFTER[1:] for ordinal in (-1, 0, 3))), "limit": v.LIMITS,
-    }, places=("prefix",)),
+        "prefix": PREFIXES, "after": (None, *((subject, ordinal) for subject in AFTER[1:] for ordinal in (0, 3))), "limit": v.LIMITS,
+    }, drawn=4, share=0, places=("prefix",)),
 )  # fmt: skip

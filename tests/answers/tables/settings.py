@@ -43,7 +43,7 @@ CLEARED = ((), ("level",), ("group",), ("partition",), ("alias", "level"), ("fol
 MODES = (None, "READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD", "readonly", "")
 
 TABLES = (
-    Table(c.SetConfig(Scope(".", "orders"), Config(level="FORWARD")), {"scope": SCOPES, "change": CHANGES, "clear": CLEARED}, (("scope", "clear"),), 80, ("scope",), share=0.8),
+    Table(c.SetConfig(Scope(".", "orders"), Config(level="FORWARD")), {"scope": SCOPES, "change": CHANGES, "clear": CLEARED}, (("scope", "clear"),), 20, ("scope",), share=0.6, bases=(c.SetConfig(Scope(".", "followers"), Config(normalize=True)), c.SetConfig(Scope("."), Config(level="FULL")))),
     Table(c.DeleteConfig(Scope(".", "orders")), {"scope": SCOPES}, places=("scope",)),
     Table(c.SetMode(Scope(".", "orders"), "READONLY"), {"scope": SCOPES, "mode": MODES, "force": v.FLAGS}, (("mode", "force"), ("scope", "mode")), 20, ("scope", "mode")),
     Table(c.DeleteMode(Scope(".still", "readonly")), {"scope": SCOPES, "recursive": v.FLAGS}, (("scope", "recursive"),), places=("scope",)),
@@ -60,6 +60,6 @@ TABLES = (
     Table(DeleteContext(".hollow"), {"context": v.CONTEXTS}, places=("context",)),
     Table(DeleteVersion(ORDERS, 3), {
         "subject": v.SUBJECTS, "version": v.VERSIONS, "permanent": v.FLAGS, "exact": v.FLAGS, "force": v.FLAGS,
-    }, (("subject", "permanent"), ("version", "permanent"), ("permanent", "force"))),
+    }, (("permanent", "force"),), bases=(DeleteVersion(ORDERS, 2, permanent=True), DeleteVersion(Subject(".away", "w-group"), 3), DeleteVersion(Subject(".away", "w-used"), 2))),
     Table(DeleteSubject(ORDERS), {"subject": v.SUBJECTS, "permanent": v.FLAGS, "force": v.FLAGS}, (("subject", "permanent"), ("subject", "force"))),
 )  # fmt: skip
