@@ -10,12 +10,12 @@ from typing import Any
 from tests.answers.texts import print_change
 from treaty.core.messages.request import Request
 
-MEETING = 5
+MEETING = 4
 """Values of a member that meet those of another one; further ones are asked for alone."""
 
 BESIDE = 2
 """Values of each member that are asked for beside a base."""
-FIRST = 9
+FIRST = 7
 """Values of a member that are asked for alone in any case."""
 
 
@@ -31,7 +31,7 @@ class Table:
     default: Request[Any]
     values: Mapping[str, Sequence[Any]]
     pairs: tuple[tuple[str, str], ...] = ()
-    drawn: int = 20
+    drawn: int = 16
     places: tuple[str, ...] = ("subject",)
     bases: tuple[Request[Any], ...] = ()
     """Requests in other situations than the default: some values of each member are asked for beside theirs."""
@@ -50,6 +50,8 @@ class Ask:
     label: str
     request: Request[Any]
     place: bool = False
+    alone: bool = False
+    """Whether it differs from the default in one member; only then are long lines of its answer printed whole."""
 
     @property
     def mark(self) -> str:
@@ -62,9 +64,13 @@ def list_asks(table: Table) -> list[Ask]:
     asks: dict[str, Ask] = {}
     for request, place in _requests(table):
         label = print_change(request, table.default)
-        asks.setdefault(label, Ask(label, request, place))
+        asks.setdefault(label, Ask(label, request, place, _count_changes(request, table.default) < 2))
     assert len({ask.mark for ask in asks.values()}) == len(asks), "two requests have one mark"
     return [*asks.values()]
+
+
+def _count_changes(request: Any, default: Any) -> int:
+    return sum(getattr(request, member.name) != getattr(default, member.name) for member in fields(default))
 
 
 def _requests(table: Table) -> Iterator[tuple[Request[Any], bool]]:

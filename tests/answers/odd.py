@@ -134,7 +134,7 @@ def list_outcomes() -> list[Entry]:
         }.items()
     }
     return [
-        Row("outcome", ("user:ann", "command-500"), Outcome(3, "registered", found["gone"])), Row("outcome", ("user:bob", "odd-1"), Outcome(4, "unknown-kind", answer)), Row("outcome", ("user:ann", "odd-2"), Outcome(5, "deleted", answer, private=True)),
+        Row("outcome", ("user:ann", "odd-0"), Outcome(3, "registered", found["gone"])), Row("outcome", ("user:bob", "odd-1"), Outcome(4, "unknown-kind", answer)), Row("outcome", ("user:ann", "odd-2"), Outcome(5, "deleted", answer, private=True)),
         *(Row("outcome", ("user:ann", f"odd-{name}"), Outcome(6, "registered", pairs, private=name == "short")) for name, pairs in found.items()),
     ]  # fmt: skip
 

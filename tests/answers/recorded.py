@@ -8,6 +8,7 @@ import difflib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,10 @@ def _ask_all(bench: Bench, world: World, table: Table, asks: list[Ask]) -> dict[
                 facts = _print_facts(operation, ask.request)
                 answered["needs", ask.mark] = [line for line in facts if line not in usual]
                 answered["others", ask.mark] = [*_print_others(bench, command, own)]
+            if place and operation.writes and isinstance(verdict, Decision) and verdict.rows:
+                own[0] = shorten_line(own[0])  # the rows say the same
+            if not ask.alone:
+                own[:] = map(shorten_line, own)
             if operation.writes and isinstance(verdict, Decision) and place % 8 == 0:
                 answered["repetitions", ask.mark] = [*_print_repetitions(bench, command, verdict)]
     return answered
@@ -180,8 +185,17 @@ def compare(file: Path, text: str) -> None:
         return
     lines = [*difflib.unified_diff(before.splitlines(), text.splitlines(), "recorded", "answered", lineterm="", n=3)]
     more = f"\n… and {len(lines) - SHOWN} further lines" if len(lines) > SHOWN else ""
+    name = "worlds" if file.parent.name == "worlds" else file.stem
     pytest.fail(
         f"{file.name}: what is answered is not what was recorded.\n" + "\n".join(lines[:SHOWN]) + more + "\n"
-        f"If the change is meant, remake the record and commit it with the change: {REMAKE} {'worlds' if file.parent.name == 'worlds' else file.stem}",
+        f"Requests in these lines: {'; '.join(_name_marks(text, lines[:SHOWN])) or 'none is named'}\n"
+        f"If the change is meant, remake the record and commit it with the change: {REMAKE} {name}",
         pytrace=False,
     )
+
+
+def _name_marks(text: str, lines: list[str]) -> Iterator[str]:
+    """The requests that the heads of some lines name, each with its mark; the first few of them."""
+    requests = dict(line.split(" ", 1) for line in text.splitlines() if line[5:6] == " ")
+    marks = dict.fromkeys(mark for line in lines if line[1:4] == "## " for mark in line[4:].split())
+    return islice((f"{mark} {requests[mark]}" for mark in marks if mark in requests), 8)

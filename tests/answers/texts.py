@@ -17,7 +17,7 @@ from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
 from treaty.core.state.rows import Row, encode_row
 from treaty.core.state.values import Content
 
-LABEL = 18
+LABEL = 14
 """Characters of a value that tell a request from others."""
 LONGEST = 160
 """Characters of a text that is printed whole; of a longer one the beginning, the length and a digest are."""

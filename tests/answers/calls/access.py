@@ -1,19 +1,27 @@
-"""Calls of functions on rights: who may do what, by rules of all kinds, and by API keys."""
+"""Calls of functions on rights, declarations and outcomes: who may do what, and what a command that was decided before is answered."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from tests.answers.calls.printing import each
+from tests.answers.calls.printing import each, print_call
+from tests.answers.odd import ODD
 from tests.answers.recorded import ACCESSES
+from tests.answers.shop import INTS
 from tests.answers.tables.groups import VENDORS
-from tests.answers.texts import print_needs
+from tests.answers.texts import print_needs, print_refusal, print_value
+from tests.answers.worlds import WRITER, bench_of, make_command
 from treaty.core.access import rights
 from treaty.core.access.api_key_rules import rule_of_key, super_rule
 from treaty.core.access.request_permissions import of_set_mode
 from treaty.core.messages.api_keys import KEY_ACTIONS, ApiKeyFound
+from treaty.core.messages.outcomes import GetOutcome
+from treaty.core.messages.registration import Register
 from treaty.core.messages.settings import Scope, SetMode
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, is_command, is_pausing, needs_read_barrier
+from treaty.core.outcomes import read_outcome
+from treaty.core.refusals import Refusal
+from treaty.core.state.rows import Row
 
 
 def call_rights() -> Iterator[str]:
@@ -104,4 +112,37 @@ def call_operations() -> Iterator[str]:
     )
 
 
-CALLS = {"rights": call_rights, "operations": call_operations}
+def call_outcomes() -> Iterator[str]:
+    """Commands whose ids have outcomes: of another version, of what is gone, of another request, and of the same one."""
+    bench = bench_of(ODD)
+    for name in (
+        "odd-0",
+        "odd-1",
+        "odd-2",
+        "odd-gone",
+        "odd-other",
+        "odd-short",
+        "odd-hidden",
+        "command-40",
+        "command-80",
+    ):
+        for access in (None, ACCESSES["private"], ACCESSES["reader"]):
+            for request in (
+                ODD.commands()[int(name[8:] or 1) - 1 if name[0] == "c" else 0],
+                Register(Subject(".", "new"), INTS[0]),
+            ):
+                if isinstance(request, Row):
+                    continue
+                verdict = bench.decide(
+                    make_command(
+                        request, 9, name=name, access=access, principal="user:bob" if name == "odd-1" else WRITER
+                    )
+                )
+                text = " | ".join(print_refusal(verdict)) if isinstance(verdict, Refusal) else print_value(verdict)
+                yield f"{name} {type(request).__name__} {access is None}: {text[:600]}"
+        found = bench.decide(make_command(GetOutcome(name, "user:bob" if name == "odd-1" else WRITER), 9))
+        if not isinstance(found, Refusal):
+            yield f"{name} {print_call(read_outcome, found.answer)}"
+
+
+CALLS = {"outcomes": call_outcomes, "rights": call_rights, "operations": call_operations}

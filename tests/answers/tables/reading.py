@@ -79,7 +79,7 @@ TABLES = (
         "after": (None, ("", 0), ("orders", 1), ("orders", 2), ("orders", 9), ("group", -1), (":.away:w-used", 1), ("zz", 1)), "aliases": v.FLAGS,
         "rule_type": ("", "CEL", "JSONATA", "x"), "resource_type": ("", "topic", "x"), "kinds": ((), ("value",), ("key", "value"), ("x",)),
         "lifecycles": ((), ("STRONG",), ("WEAK",), ("NONE",), ("WEAK", "NONE"), ("x",)),
-    }, (), 15, ("prefix", "visible", "latest")),
+    }, (), 10, ("prefix",), share=0),
     Table(ListContexts(), {"prefix": ("", ".", ".a", ".far", "f", "zz", v.LONG)}, places=("prefix",)),
     Table(GetOutcome("command-60"), {
         "command_id": ("command-60", "command-1", "command-44", "command-100", "command-112", "command-120", "command-132", "command-136", "missing", "", v.LONG),
