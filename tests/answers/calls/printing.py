@@ -1,6 +1,8 @@
 """Calls of single functions as lines: arguments, and what came back or was raised."""
 
+import binascii
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import isgenerator
 from typing import Any
@@ -8,6 +10,8 @@ from typing import Any
 from tests.answers.texts import print_refusal, print_value
 from treaty.core.refusals import Refusal
 
+FOREIGN = (TypeError, AttributeError, LookupError, UnicodeError, binascii.Error, json.JSONDecodeError)
+"""Errors of Python, whose texts are others in other versions."""
 SHORT = 50
 """Characters of arguments that are printed; of longer ones the beginning and a digest are."""
 
@@ -20,7 +24,7 @@ def print_result(function: Callable[..., Any], *arguments: Any, **named: Any) ->
     except Refusal as refusal:
         return f"raises {' | '.join(print_refusal(refusal))}"
     except Exception as error:  # noqa: BLE001 (whatever it raises is what is recorded)
-        return f"raises {type(error).__name__}: {error}"
+        return f"raises {type(error).__name__}{'' if isinstance(error, FOREIGN) else f': {error}'}"
     return print_mapping(result) if isinstance(result, Mapping) else print_value(result)
 
 
