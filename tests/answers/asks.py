@@ -4,10 +4,11 @@ import base64
 import hashlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, cast
 
 from tests.answers.texts import print_change
+from treaty.core.access.rights import Access
 from treaty.core.messages.request import Request
 
 MEETING = 4
@@ -41,6 +42,18 @@ class Table:
     """The share of values behind the first ones that are asked for alone; a mixture may have any of them."""
     others: range = range(0)
     """Places of further requests that everybody in `ACCESSES` asks."""
+    named: Mapping[str, Request[Any]] = field(default_factory=dict)
+    """Requests by labels of their own."""
+    accesses: Mapping[str, Access] = field(default_factory=dict)
+    """Who asks beside somebody without rules; those of `ACCESSES` where it is empty."""
+    asker: str = "user:bob"
+    """The principal of those who ask too."""
+    every: int = 0
+    """Of the requests about one thing each so-manieth is asked for by everybody; 0: none but those in `others`."""
+    shared: int = 1
+    """Of many requests each so-manieth is asked in further worlds."""
+    nested: tuple[str, ...] = ()
+    """Members whose own members have values too, by names such as ``definition.columns``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +76,9 @@ def list_asks(table: Table) -> list[Ask]:
     """All requests of a table, each once."""
     asks: dict[str, Ask] = {}
     for request, place in _requests(table):
-        label = print_change(request, table.default)
+        label = print_change(request, table.default, table.nested)
         asks.setdefault(label, Ask(label, request, place, _count_changes(request, table.default) < 2))
+    asks |= {label: Ask(label, request) for label, request in table.named.items()}
     assert len({ask.mark for ask in asks.values()}) == len(asks), "two requests have one mark"
     return [*asks.values()]
 
@@ -76,7 +90,7 @@ def _count_changes(request: Any, default: Any) -> int:
 def _requests(table: Table) -> Iterator[tuple[Request[Any], bool]]:
     yield table.default, True
     names = [member.name for member in fields(table.default)]  # type: ignore[arg-type]  # each request is a dataclass
-    assert table.values.keys() <= {*names}, table.default
+    assert {name.partition(".")[0] for name in table.values} <= {*names}, table.default
     for name, values in table.values.items():
         for value in _thin(values, f"{type(table.default).__name__} {name}", table.share):
             yield _with(table.default, {name: value}), name in table.places
@@ -105,5 +119,10 @@ def _thin(values: Sequence[Any], seed: str, share: float) -> Iterator[Any]:
 
 
 def _with(request: Request[Any], members: Mapping[str, Any]) -> Request[Any]:
-    changed: Request[Any] = replace(request, **members)  # type: ignore[type-var]  # each request is a dataclass
-    return changed
+    whole = {name: value for name, value in members.items() if "." not in name}
+    changed: Any = replace(request, **whole)  # type: ignore[type-var]  # each request is a dataclass
+    for path, value in members.items():
+        name, _, part = path.partition(".")
+        if part:
+            changed = replace(changed, **{name: replace(getattr(changed, name), **{part: value})})
+    return cast("Request[Any]", changed)

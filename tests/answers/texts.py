@@ -21,10 +21,14 @@ LABEL = 14
 """Characters of a value that tell a request from others."""
 LONGEST = 160
 """Characters of a text that is printed whole; of a longer one the beginning, the length and a digest are."""
+ITEMS, NEEDS = 60, 10
+"""Items of a list, and permissions, that are printed whole; of more the first, the count and a digest are."""
+USUAL = {"changed": 1_700_000_500_000, "changed_by": "user:ann"}
+"""What most changed rows have: their members alone are printed."""
 FACTS = ("path", "subject", "version", "old", "new", "allowed", "details")
 """Members of the reason of a refusal, in the order in which they are printed behind rule and message."""
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-_MARK = re.compile("«[0-9a-f]{5}»")
+_MARK = re.compile("«[0-9a-f]{5,}»")
 _WORD = re.compile(r'(?<!\\)"(?!(?:None|True|False|true|false|null)")([A-Za-z][A-Za-z0-9_-]*)"')
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 QUOTED, LINE = 36, 60
@@ -48,8 +52,15 @@ def print_value(value: Any) -> str:
     if isinstance(value, frozenset):
         return f"{{{', '.join(sorted(map(print_value, value)))}}}"
     if isinstance(value, tuple | list):
-        return f"[{', '.join(map(print_value, value))}]"
+        return _print_items([*map(print_value, value)])
     return repr(value)
+
+
+def _print_items(items: list[str]) -> str:
+    if len(items) <= ITEMS:
+        return f"[{', '.join(items)}]"
+    digest = hashlib.sha256("\n".join(items).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"[{', '.join(items[:3])}, … ({len(items)} items, {digest})]"
 
 
 def _members(value: Any) -> Iterator[str]:
@@ -85,15 +96,33 @@ def shorten_line(line: str) -> str:
     return line if len(line) <= LINE * 2 else f"{line[:LINE]}…{digest}…{line[-LINE // 2 :]}"
 
 
-def print_change(value: Any, default: Any) -> str:
-    """The members in which a request differs from another one of its class; of a long value the beginning and a digest."""
-    names = [member.name for member in fields(value) if getattr(value, member.name) != getattr(default, member.name)]
-    room = LABEL if len(names) == 1 else LABEL // 3
-    return " ".join(f"{name}={_label(print_value(getattr(value, name)), room)}" for name in names) or "the default"
+def print_change(value: Any, default: Any, nested: tuple[str, ...] = ()) -> str:
+    """The members in which a request differs from another one of its class; of a long value the beginning and a digest.
+
+    Of members in `nested` their own members are.
+    """
+    changes = [*_changes(value, default, nested)]
+    room = LABEL if len(changes) == 1 else LABEL // 3
+    return " ".join(f"{name}={_label(print_value(own), room)}" for name, own in changes) or "the default"
+
+
+def _changes(value: Any, default: Any, nested: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    for member in fields(value):
+        own, usual = getattr(value, member.name), getattr(default, member.name)
+        if own == usual:
+            continue
+        if member.name in nested and type(own) is type(usual):
+            yield from ((f".{name}", part) for name, part in _changes(own, usual, nested))
+        else:
+            yield member.name, own
 
 
 def _label(text: str, room: int) -> str:
-    return text if len(text) <= room + 6 else f"{text[:room]}…{hashlib.sha256(text.encode()).hexdigest()[:4]}"
+    return (
+        text
+        if len(text) <= room + 6
+        else f"{text[:room]}…{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
+    )
 
 
 def print_refusal(refusal: Refusal) -> Iterator[str]:
@@ -119,9 +148,46 @@ def print_row(row: Row) -> str:
     return f"+ {encoded.table} {encoded.key} {text if len(text) <= 8 * LONGEST else _shorten(text)}"
 
 
+def print_changed_row(row: Row, before: str, name: str) -> str:
+    """A row by the members in which it differs from another one, `before`, that is called `name`."""
+    encoded = encode_row(row)
+    assert encoded.value is not None
+    changes = " ".join(_row_changes("", json.loads(before), json.loads(encoded.value)))
+    return f"~ {encoded.table} {encoded.key} {name} {changes or 'as it is'}"
+
+
+def _row_changes(path: str, before: Any, after: Any) -> Iterator[str]:
+    if before == after:
+        return
+    if after == USUAL.get(path):
+        yield path
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in sorted({*before, *after}):
+            place = f"{path}.{name}" if path else name
+            if name not in after:
+                yield f"-{place}"
+            else:
+                yield from _row_changes(place, before.get(name), after[name])
+    elif isinstance(before, list) and isinstance(after, list):
+        items = [f"#{before.index(item)}" if item in before else _print_json(item) for item in after]
+        yield f"{path}=[{', '.join(items)}]"
+    else:
+        yield f"{path}={_print_json(after)}"
+
+
+def _print_json(value: Any) -> str:
+    text = json.dumps(value, separators=(",", ":"), sort_keys=True)
+    if len(text) <= 90:
+        return text
+    begin = text[:48].replace('"', "")
+    return f"{begin}…{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+
+
 def print_needs(required: Required) -> str:
     """The permissions that a request needs, each with its resource and its path in the request."""
-    return ", ".join(_needs(required)) or "nothing"
+    needs = [*_needs(required)]
+    return ", ".join(needs if len(needs) <= NEEDS else [f"{len(needs)} things", *needs[:2]]) or "nothing"
 
 
 def _needs(required: Required) -> Iterable[str]:
@@ -176,6 +242,8 @@ def unpack(packed: str) -> str:
 
 
 def _mark(text: str, marks: dict[str, str]) -> str:
-    mark = f"«{hashlib.sha256(text.encode()).hexdigest()[:5]}»"
-    assert marks.setdefault(mark, text) == text
+    """The mark of a text: five digits of its digest, and more where another text has these."""
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    mark = next(mark for size in range(5, 65) if marks.get(mark := f"«{digest[:size]}»", text) == text)
+    marks[mark] = text
     return mark

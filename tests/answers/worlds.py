@@ -35,13 +35,28 @@ TIME = 1_700_000_000_000
 WRITER = "user:ann"
 
 
+LOG_TOPIC = "treaty-log"
+"""The topic of the log, which no statement writes to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A command of a world by another principal, with rules of rights, or with the time of another number than its own."""
+
+    request: Request[Any]
+    principal: str = WRITER
+    access: Access | None = None
+    number: int | None = None
+    name: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """Commands by their names, and the sizes of limits that hold while requests are asked in it."""
 
     name: str
-    commands: Callable[[], Sequence[Request[Any] | Row]]
-    """A row among them stands in the log without a command: another version of Treaty wrote it, or a repair."""
+    commands: Callable[[], Sequence[Request[Any] | Sent | Row]]
+    """A `Sent` among them is by somebody else, or of another time. A row stands in the log without a command: another version of Treaty wrote it, or a repair."""
     limits: Mapping[str, int]
     likes: str = ""
     """The name of the world whose record it begins with; empty: one of its own."""
@@ -107,7 +122,18 @@ def make_command(
     request: Request[Any], number: int, *, principal: str = WRITER, access: Access | None = None, name: str = ""
 ) -> Command[Any]:
     """A command with the time and the id that its number gives."""
-    return Command(request, name or f"command-{number}", TIME + 1000 * number, principal, access)
+    return Command(
+        request, name or f"command-{number}", TIME + 1000 * number, principal, access, log_topics=(LOG_TOPIC,)
+    )
+
+
+def _command_of(sent: Request[Any] | Sent, number: int) -> Command[Any]:
+    if not isinstance(sent, Sent):
+        return make_command(sent, number)
+    at = number if sent.number is None else sent.number
+    return make_command(
+        sent.request, at, principal=sent.principal, access=sent.access, name=sent.name or f"command-{number}"
+    )
 
 
 def record_world(world: World) -> str:
@@ -118,8 +144,9 @@ def record_world(world: World) -> str:
             lines += ["", f"# {number} a row", _print_row(request)]
             bench.write((request,))
             continue
-        verdict = bench.decide(make_command(request, number))
-        lines += ["", f"# {number} {operation_name(request)}: {print_value(request)}"]
+        command = _command_of(request, number)
+        verdict = bench.decide(command)
+        lines += ["", f"# {number} {operation_name(command.request)}: {print_value(command.request)}"]
         if isinstance(verdict, Refusal):
             lines += [f"refused {line}" for line in print_refusal(verdict)]
             continue

@@ -9,7 +9,7 @@ from tests.answers.recorded import ACCESSES
 from tests.answers.shop import INTS
 from tests.answers.tables.groups import VENDORS
 from tests.answers.texts import print_needs, print_refusal, print_value
-from tests.answers.worlds import WRITER, bench_of, make_command
+from tests.answers.worlds import WRITER, Sent, bench_of, make_command
 from treaty.core.access import rights
 from treaty.core.access.api_key_rules import rule_of_key, super_rule
 from treaty.core.access.request_permissions import of_set_mode
@@ -131,7 +131,7 @@ def call_outcomes() -> Iterator[str]:
                 ODD.commands()[int(name[8:] or 1) - 1 if name[0] == "c" else 0],
                 Register(Subject(".", "new"), INTS[0]),
             ):
-                if isinstance(request, Row):
+                if isinstance(request, Row | Sent):
                     continue
                 verdict = bench.decide(
                     make_command(

@@ -2,11 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from tests.answers.calls import access, state, types, words
+from tests.answers.calls import access, bodies, state, types, words
 from tests.answers.texts import shorten
 from tests.answers.worlds import FOLDER
 
-CALLS: Mapping[str, Callable[[], Iterator[str]]] = {**words.CALLS, **access.CALLS, **types.CALLS, **state.CALLS}
+CALLS: Mapping[str, Callable[[], Iterator[str]]] = {
+    **words.CALLS,
+    **access.CALLS,
+    **types.CALLS,
+    **state.CALLS,
+    **bodies.CALLS,
+}
 """By name of the record."""
 PLACE = FOLDER / "calls"
 
