@@ -1,0 +1,127 @@
+"""A trace: what a node does and what it knows, line by line, in the order in which it happens.
+
+Digests, ids and roots stand as names in the order in which they appear, so that a trace says nothing of how rows are stored.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tests.traces.clock import TracedLoop
+from treaty.core.state.commit import START, Position, PositionToken
+
+_HEX = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{32})\b")
+TEXT = 240
+"""The longest text of a line's part."""
+EMPTY = frozenset({"0", "0.000", "None", "''", "False", "[]", "free", "clear"})
+"""What is not listed of a node that begins."""
+
+
+@dataclass
+class Names:
+    """Names of digests and ids, by their hex text: `#1`, `#2` …"""
+
+    known: dict[str, str] = field(default_factory=dict)
+    folder: str = ""
+    """A folder of this run, which is written as `FOLDER`."""
+
+    def name(self, value: str) -> str:
+        if not value.strip("0"):
+            return "#0"
+        return self.known.setdefault(value, f"#{len(self.known) + 1}")
+
+    def position(self, position: Position) -> str:
+        if position == START:
+            return "start"
+        return f"{position.sequence}{self.name(position.digest.hex())}/{self.name(position.root.hex())}"
+
+    def token(self, token: PositionToken) -> str:
+        return f"{token.sequence}{self.name(token.digest)}" if token.sequence else "start"
+
+    def clean(self, text: str) -> str:
+        """A text without what is different in another run."""
+        if self.folder:
+            text = text.replace(self.folder, "FOLDER")
+        text = _HEX.sub(lambda found: self.name(found[0]), text)
+        return text if len(text) <= TEXT else f"{text[:TEXT]}… ({len(text)})"
+
+
+class Trace:
+    """The lines of one run. `look` notes what nodes know, where it is something else than before."""
+
+    def __init__(self, loop: TracedLoop) -> None:
+        self.names = Names()
+        self.lines: list[str] = []
+        self._loop = loop
+        self._views: dict[str, Callable[[], Mapping[str, str]]] = {}
+        self._seen: dict[str, Mapping[str, str]] = {}
+        self._looking = False
+
+    def watch(self, name: str, view: Callable[[], Mapping[str, str]]) -> None:
+        """Look at what something knows from now on."""
+        self._views[name], self._seen[name] = view, {}
+
+    def forget(self, name: str) -> None:
+        del self._views[name]
+
+    def add(self, text: str, who: str = "") -> None:
+        """Note something that happens, after what is known by now."""
+        self.look()
+        self.lines.append(f"{self._loop.time():.3f} {who + ' ' if who else ''}{self.names.clean(text)}")
+
+    def look(self) -> None:
+        """Note what is known, where that has changed."""
+        if self._looking:
+            return
+        self._looking = True
+        try:
+            for who, view in self._views.items():
+                before, now = self._seen[who], view()
+                if before != now:
+                    self._seen[who] = now
+                    self.lines.append(f"  {who}: {'; '.join(self._list_changes(before, now))}")
+        finally:
+            self._looking = False
+
+    def _list_changes(self, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+        for name, value in now.items():
+            if before.get(name) != value and (before or value not in EMPTY):
+                yield self.names.clean(f"{name} {value}")
+        yield from (f"{name} is gone" for name in before if name not in now)
+
+    def text(self) -> str:
+        return "\n".join(self.lines) + "\n"
+
+
+class TraceLines(logging.Handler):
+    """Writes log records of Treaty into a trace, with the errors that they have, and without their stacks."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__()
+        self.trace = trace
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        more = f" ({type(error).__name__}: {error})" if error is not None else ""
+        self.trace.add(f"{record.levelname.lower()} {record.getMessage()}{more}", f"{record.name}:")
+
+
+def describe_error(error: BaseException) -> str:
+    """An error in a line: its type, its text and what else it says."""
+    more = "".join(
+        f" {name}={value!r}"
+        for name, value in (("retry_after", getattr(error, "retry_after", None)), ("code", getattr(error, "code", None)))
+        if value is not None
+    )
+    return f"{type(error).__name__}: {error}{more}"
+
+
+def is_open(task: asyncio.Future[object]) -> str:
+    """How far something awaited is."""
+    if not task.done():
+        return "open"
+    if task.cancelled():
+        return "cancelled"
+    return "done" if task.exception() is None else "failed"
