@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from tests.traces.trace import Names, is_open
+from tests.traces.trace import EMPTY, Names, is_open
 from treaty.core.registry import Reply
 from treaty.core.state.commit import Position, PositionToken
 from treaty.node.node import Node
@@ -34,16 +34,17 @@ class NodeView:
             "queries": node._long_queries, "changes": node._changes, "questions": schemas.queue,
             "files": node._state_files,
         }  # fmt: skip
+        self._shown: dict[tuple[str, str], tuple[str, Any, str | None]] = {}
+        """By part and member its name, its value and its text, when it was last looked at."""
 
     def __call__(self) -> Mapping[str, str]:
         found: dict[str, str] = {}
         for name, part in self.parts.items():
             if part is not None:
-                for member, value in list_members(part):
-                    text = self.show(value)
-                    if text is not None:
-                        found[f"{name}.{member.lstrip('_')}"] = text
-        tables = self.node._tables
+                self._add_members(found, name, part)
+        queue, follower, tables = self.node._queue, self.node.follower, self.node._tables
+        found["read only"], found["trouble"] = repr(queue.read_only), repr(follower.unreachable_reason)
+        found["refusing"] = repr(queue.write_failure)
         found["tables"] = f"{self.names.position(tables.position)} rows {tables.size}"  # type: ignore[attr-defined]
         if tables.quarantine:
             found["quarantine"] = str(len(tables.quarantine))
@@ -51,6 +52,20 @@ class NodeView:
             if hasattr(tables, name):
                 found[f"tables.{name}"] = str(getattr(tables, name))
         return found
+
+    def _add_members(self, found: dict[str, str], name: str, part: Any) -> None:
+        """Add what a part knows. Of what is the same object as before and never changes the text is the same."""
+        for member, value in vars(part).items() if hasattr(part, "__dict__") else _list_slots(part):
+            before = self._shown.get((name, member))
+            if before is not None and before[1] is value and not isinstance(value, CHANGING):
+                text, label = before[2], before[0]
+            else:
+                label = member.lstrip("_")
+                text = None if label in SKIPPED else self.show(value)
+                label = label if name in BARE else f"{name}.{label}"
+                self._shown[name, member] = label, value, text
+            if text is not None:
+                found[label] = text
 
     def show(self, value: Any) -> str | None:
         """A value in a few words; None for what is no state of its part."""
@@ -97,6 +112,8 @@ class NodeView:
                 return f"reply at {self.names.token(value.token)}"
             case QueuedQuestion():
                 return self._show_members(value, ("sources", "task", "began", "runs_for", "has_yielded"))
+            case dict() | list() if not value:
+                return "[]"
             case dict() | list() | set() | tuple() | deque() | frozenset():
                 return self._show_collection(value)
         if type(value).__module__.startswith("treaty.node.") and is_dataclass(value):
@@ -105,7 +122,7 @@ class NodeView:
 
     def _show_members(self, value: Any, members: Any) -> str:
         shown = ((name, self.show(getattr(value, name))) for name in members)
-        return "(" + " ".join(f"{name}={text}" for name, text in shown if text is not None) + ")"
+        return "(" + " ".join(f"{name}={text}" for name, text in shown if text is not None and text not in EMPTY) + ")"
 
     def _show_state(self, command: QueuedCommand) -> str:
         state = command.state
@@ -123,6 +140,8 @@ class NodeView:
         return " ".join((text, *flags))
 
     def _show_collection(self, value: Any) -> str | None:
+        if isinstance(value, set | frozenset):
+            return f"[{', '.join(sorted(str(self.show(each)) for each in value))}]" if len(value) <= LISTED else f"[{len(value)}]"
         items = list(value.items()) if isinstance(value, dict) else [(None, each) for each in value]
         texts: list[str] = []
         for key, each in items if len(items) <= LISTED else items[-1:]:
@@ -131,19 +150,19 @@ class NodeView:
                 shown_key = self.show(key)
                 shown = shown_key if shown in {None, "None"} else shown if shown_key is None else f"{shown_key}={shown}"
             texts.append("-" if shown is None else shown)
-        if isinstance(value, set | frozenset):
-            texts.sort()
         more = f"{len(items)} … " if len(items) > LISTED else ""
         return f"[{more}{', '.join(texts)}]"
 
 
-SKIPPED = frozenset({"tables", "callbacks", "schemas", "counts", "environment", "cipher", "batcher"})
+SKIPPED = frozenset({"tables", "callbacks", "schemas", "counts", "environment", "cipher", "batcher", "stamp"})
 """Members that are shown elsewhere, or are not the part's own."""
 
 
-def list_members(part: Any) -> Iterator[tuple[str, Any]]:
-    """The members of a part with their values."""
-    if hasattr(part, "__dict__"):
-        yield from ((name, value) for name, value in vars(part).items() if name.lstrip("_") not in SKIPPED)
-    else:
-        yield from ((each.name, getattr(part, each.name)) for each in fields(part))
+CHANGING = (dict, list, set, deque, asyncio.Future, asyncio.Lock, asyncio.Event, asyncio.Handle)
+"""What may have changed although it is the same object."""
+BARE = frozenset({"counts", "follower"})
+"""Parts whose members have names enough."""
+
+
+def _list_slots(part: Any) -> Iterator[tuple[str, Any]]:
+    yield from ((each.name, getattr(part, each.name)) for each in fields(part))

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from tests.traces.peers import TracedTransport
 from tests.traces.trace import Trace, TraceLines, describe_error
 from treaty.core.messages.registration import Register, RegisteredVersion
 from treaty.core.messages.request import Request
-from treaty.core.names import subject_of
+from treaty.core.names import Subject, subject_of
 from treaty.core.registry import CallOptions, Reply
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import Answer, Question
@@ -111,14 +111,23 @@ class Scene:
         schemas = self._schemas(name, inline, workers)
         node = Node(log, schemas, self._environment(name), tables, files, transport=self.peers.get(name))
         self.nodes[name], self.statuses[name] = node, LogReporter()
-        self.trace.watch(name, partial(self._view, NodeView(node, self.trace.names), name))
+        self.trace.watch(name, NodeView(node, self.trace.names))
+        self.trace.changed = self._report
         self.trace.add("starts", name)
         await node.start()
         return node
 
-    def _view(self, view: NodeView, name: str) -> Any:
-        self.statuses[name].report(view.node.status())
-        return view()
+    async def ready(self, *subjects: str, name: str = "a", **options: Any) -> Node:
+        """Start a node and register subjects, without a trace of it."""
+        with self.trace.muted():
+            node = await self.start(name, **options)
+            await self.do(*subjects, by=name)
+            await self.loop.pause(0.5)
+        return node
+
+    def _report(self, name: str) -> None:
+        """Write the lines that the log of a server gets."""
+        self.statuses[name].report(self.nodes[name].status())
 
     def _environment(self, name: str) -> Environment:
         loop, trace = self.loop, self.trace
@@ -262,6 +271,12 @@ def describe(value: Any) -> str:
     if isinstance(value, RegisteredVersion):
         found = value.version
         return f"version {found.number} of {found.subject}, id {found.schema_id}{' created' if value.created else ''}"
+    if isinstance(value, Request):
+        members = ((each.name, getattr(value, each.name), each.default) for each in fields(value))
+        shown = [f"{name}={describe(member)}" for name, member, default in members if member != default]
+        return f"{type(value).__name__}({', '.join(shown)})"
+    if isinstance(value, Subject):
+        return value.name
     text = repr(value)
     return text if len(text) < 200 else f"{text[:200]}… ({len(text)})"
 

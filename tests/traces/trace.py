@@ -1,4 +1,5 @@
-"""A trace: what a node does and what it knows, line by line, in the order in which it happens.
+"""A trace: what a node does and what it knows, line by line, in the order in which it happens; a line that begins with - is of the time of
+the one before.
 
 Digests, ids and roots stand as names in the order in which they appear, so that a trace says nothing of how rows are stored.
 """
@@ -7,6 +8,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tests.traces.clock import TracedLoop
@@ -54,10 +56,13 @@ class Trace:
     def __init__(self, loop: TracedLoop) -> None:
         self.names = Names()
         self.lines: list[str] = []
+        self._time = ""
         self._loop = loop
+        self.changed: Callable[[str], None] = lambda _: None
+        """Hears whose knowledge has changed."""
         self._views: dict[str, Callable[[], Mapping[str, str]]] = {}
         self._seen: dict[str, Mapping[str, str]] = {}
-        self._looking = False
+        self._looking = self._is_muted = False
 
     def watch(self, name: str, view: Callable[[], Mapping[str, str]]) -> None:
         """Look at what something knows from now on."""
@@ -66,14 +71,28 @@ class Trace:
     def forget(self, name: str) -> None:
         del self._views[name]
 
+    @contextmanager
+    def muted(self) -> Iterator[None]:
+        """Trace nothing while the block runs: it is what other traces begin with too."""
+        self._is_muted = True
+        try:
+            yield
+        finally:
+            self._is_muted = False
+            self._seen = {who: view() for who, view in self._views.items()}
+
     def add(self, text: str, who: str = "") -> None:
         """Note something that happens, after what is known by now."""
+        if self._is_muted:
+            return
         self.look()
-        self.lines.append(f"{self._loop.time():.3f} {who + ' ' if who else ''}{self.names.clean(text)}")
+        time = f"{self._loop.time():.3f}"
+        self.lines.append(f"{'-' if time == self._time else time} {who + ' ' if who else ''}{self.names.clean(text)}")
+        self._time = time
 
     def look(self) -> None:
         """Note what is known, where that has changed."""
-        if self._looking:
+        if self._looking or self._is_muted:
             return
         self._looking = True
         try:
@@ -81,6 +100,7 @@ class Trace:
                 before, now = self._seen[who], view()
                 if before != now:
                     self._seen[who] = now
+                    self.changed(who)
                     self.lines.append(f"  {who}: {'; '.join(self._list_changes(before, now))}")
         finally:
             self._looking = False

@@ -13,8 +13,7 @@ FAULTS = ("away", "damaged", "odd")
 
 
 async def _fail(scene: Scene, step: str, fault: str, seconds: float) -> None:
-    await scene.start()
-    await scene.do("s")
+    await scene.ready("s")
     scene.foreign(post("t"))
     scene.log.always[step] = fault
     scene.ask(post("u"), timeout=1)
@@ -38,14 +37,13 @@ MORE: Mapping[str, Play] = {
     f"{fault}-{step}-{name}": partial(_fail, step=step, fault=fault, seconds=seconds)
     for step in STEPS
     for fault in FAULTS
-    for name, seconds in (("shortly", 0.3), ("for-long", 5.0))
+    for name, seconds in (("shortly", 0.3), ("for-long", 2.6))
     if not (fault == "damaged" and name == "for-long")
 }
 
 
 async def a_line_that_is_cut_for_half_a_minute(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("s")
+    await scene.ready("s")
     for step in STEPS:
         scene.log.always[step] = "away"
     for number in range(6):
@@ -59,8 +57,7 @@ async def a_line_that_is_cut_for_half_a_minute(scene: Scene) -> None:
 
 async def no_space_for_writes(scene: Scene) -> None:
     """Reads go on; the status forgets a rejected write after half a minute."""
-    await scene.start()
-    await scene.do("s")
+    await scene.ready("s")
     scene.log.always["append"] = "full"
     scene.ask(post("t"), timeout=30)
     await scene.settle()
@@ -76,8 +73,7 @@ async def no_space_for_writes(scene: Scene) -> None:
 
 async def no_news(scene: Scene) -> None:
     """A log that says nothing of what others write."""
-    await scene.start(prepare=lambda log: log.always.update(wait="deaf"))
-    await scene.do("s")
+    await scene.ready("s", prepare=lambda log: log.always.update(wait="deaf"))
     scene.foreign(post("t"))
     await scene.wait(3)
     scene.ask(ListSubjects())

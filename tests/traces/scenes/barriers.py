@@ -15,8 +15,7 @@ def _doubt(log: TracedLog) -> None:
 
 
 async def _read(scene: Scene, faults: str, write: bool) -> None:
-    await scene.start(prepare=_doubt)
-    await scene.do("s")
+    await scene.ready("s", prepare=_doubt)
     scene.log.once["append"].extend(faults.split(","))
     scene.ask(ListSubjects(), consistency="strict")
     scene.ask(ListSubjects(), consistency="strict", timeout=0.1)
@@ -41,8 +40,7 @@ MORE: Mapping[str, Play] = {
 
 async def too_many_conflicts(scene: Scene) -> None:
     scene.set(queue, "BARRIER_TRIES", 4)
-    await scene.start(prepare=_doubt)
-    await scene.do("s")
+    await scene.ready("s", prepare=_doubt)
     scene.log.always["append"] = "overtaken"
     scene.ask(ListSubjects(), consistency="strict")
     await scene.wait(0.05)
@@ -53,8 +51,7 @@ async def too_many_conflicts(scene: Scene) -> None:
 
 
 async def readers_who_leave(scene: Scene) -> None:
-    await scene.start(prepare=_doubt)
-    await scene.do("s")
+    await scene.ready("s", prepare=_doubt)
     scene.log.always["append"] = "slow 0.5"
     tasks = [scene.ask(ListSubjects(), consistency="strict") for _ in range(3)]
     await scene.wait(0.1)
@@ -68,8 +65,7 @@ async def readers_who_leave(scene: Scene) -> None:
 
 
 async def of_other_nodes(scene: Scene) -> None:
-    await scene.start(prepare=_doubt)
-    await scene.do("s")
+    await scene.ready("s", prepare=_doubt)
     waiting = scene.node._queue.barriers
     scene.log.always["append"] = "slow 0.5"
     for for_peer in (False, True, True):
@@ -85,8 +81,7 @@ async def of_other_nodes(scene: Scene) -> None:
 async def on_a_node_that_is_read_only(scene: Scene) -> None:
     from tests.traces.log import write_foreign  # noqa: PLC0415
 
-    await scene.start(prepare=_doubt)
-    await scene.do("s")
+    await scene.ready("s", prepare=_doubt)
     scene.log.once["append"].append("slow 0.5")
     scene.ask(ListSubjects(), consistency="strict")
     await scene.wait(0.1)
@@ -99,8 +94,7 @@ async def on_a_node_that_is_read_only(scene: Scene) -> None:
 
 
 async def at_the_end(scene: Scene) -> None:
-    await scene.start(prepare=_doubt)
-    await scene.do("s")
+    await scene.ready("s", prepare=_doubt)
     scene.log.once["append"].append("overtaken")
     scene.ask(ListSubjects(), consistency="strict")
     await scene.wait(0.045)

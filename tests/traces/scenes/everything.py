@@ -4,9 +4,9 @@ import inspect
 from collections.abc import Iterator, Mapping
 
 from tests.traces.scene import Play
-from tests.traces.scenes import away, barriers, following, questions, starting, writing
+from tests.traces.scenes import away, barriers, files, following, forwarding, questions, starting, writing
 
-MODULES = (starting, writing, away, following, barriers, questions)
+MODULES = (starting, writing, away, following, barriers, questions, forwarding, files)
 
 
 def _list_scenarios() -> Iterator[tuple[str, Play]]:

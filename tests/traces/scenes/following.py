@@ -11,8 +11,7 @@ from treaty.node import follower
 
 
 async def a_wrong_root(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("s", "t")
+    await scene.ready("s", "t")
     rows = dict(scene.disk.rows)
     harm(scene.disk)
     scene.foreign(post("u"))
@@ -38,8 +37,7 @@ async def a_wrong_root(scene: Scene) -> None:
 
 
 async def a_read_that_lacks_a_row(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("s")
+    await scene.ready("s")
     scene.log.once["read"].append("wrong")
     scene.foreign(post("t"), post("u"))
     await scene.wait(1)
@@ -53,8 +51,7 @@ async def a_read_that_lacks_a_row(scene: Scene) -> None:
 
 
 async def a_log_put_back(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("s", "t", "u")
+    await scene.ready("s", "t", "u")
     for place in (2, 1, 0):
         put_back(scene.disk, place)
         await scene.wait(1)
@@ -65,8 +62,7 @@ async def a_log_put_back(scene: Scene) -> None:
 
 
 async def a_log_put_back_while_nobody_looks(scene: Scene) -> None:
-    await scene.start(prepare=lambda log: log.always.update(wait="deaf"))
-    await scene.do("s", "t")
+    await scene.ready("s", "t", prepare=lambda log: log.always.update(wait="deaf"))
     put_back(scene.disk, 1)
     scene.foreign(post("u"))
     scene.ask(ListSubjects())
@@ -81,8 +77,7 @@ async def a_log_put_back_while_nobody_looks(scene: Scene) -> None:
 
 
 async def another_log(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("s", "t")
+    await scene.ready("s", "t")
     token = scene.node.follower.position.token
     disk = scene.disk
     scene.disk = Disk(9)
@@ -104,8 +99,7 @@ async def another_log(scene: Scene) -> None:
 
 
 async def a_compacted_log(scene: Scene) -> None:
-    await scene.start(prepare=lambda log: log.always.update(wait="deaf"))
-    await scene.do("s", "t")
+    await scene.ready("s", "t", prepare=lambda log: log.always.update(wait="deaf"))
     scene.foreign(*(post(f"n{number}") for number in range(4)))
     scene.disk.compact(1)
     scene.ask(ListSubjects(), consistency="latest")
@@ -129,8 +123,7 @@ async def positions_that_are_forgotten(scene: Scene) -> None:
 
 
 async def looks_that_overlap(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("s")
+    await scene.ready("s")
     scene.log.always["tip"] = "slow 1"
     for number in range(5):
         scene.ask(ListSubjects(), consistency="latest")
@@ -141,8 +134,7 @@ async def looks_that_overlap(scene: Scene) -> None:
 
 
 async def looks_that_are_given_up(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("s")
+    await scene.ready("s")
     scene.log.always["tip"] = "slow 2"
     tasks = [scene.ask(ListSubjects(), consistency="latest") for _ in range(2)]
     await scene.wait(0.5)
@@ -157,8 +149,7 @@ async def looks_that_are_given_up(scene: Scene) -> None:
 
 
 async def a_tip_that_the_log_does_not_give(scene: Scene) -> None:
-    await scene.start(prepare=lambda log: log.always.update(wait="deaf"))
-    await scene.do("s")
+    await scene.ready("s", prepare=lambda log: log.always.update(wait="deaf"))
     scene.foreign(post("t"))
     scene.log.once["read"].extend(["stale"] * 21)
     scene.ask(ListSubjects(), consistency="latest")
@@ -172,8 +163,7 @@ async def a_tip_that_the_log_does_not_give(scene: Scene) -> None:
 
 async def pauses(scene: Scene) -> None:
     """Tables that stand still while somebody reads them."""
-    await scene.start()
-    await scene.do("s")
+    await scene.ready("s")
     async with scene.node.follower.pause():
         scene.foreign(post("t"))
         scene.ask(ListSubjects(), consistency="latest")
@@ -187,9 +177,8 @@ async def pauses(scene: Scene) -> None:
 
 async def waits_for_news(scene: Scene) -> None:
     """A query that waits for a later state."""
-    from treaty.core.messages.plans import GetPlan  # noqa: PLC0415
+    from treaty.core.messages.metastore.plans import GetPlan  # noqa: PLC0415
 
-    await scene.start()
-    await scene.do("s")
-    scene.ask(GetPlan("nothing"), timeout=3)
+    await scene.ready("s")
+    scene.ask(GetPlan("nothing", "c1", 2), timeout=3)
     await scene.settle()

@@ -149,8 +149,7 @@ async def answers_are_remembered(scene: Scene) -> None:
 
 async def large_texts(scene: Scene) -> None:
     """Decisions about large texts are made on a thread, while the tables stand still."""
-    await scene.start()
-    await scene.do("s")
+    await scene.ready("s")
     scene.ask(post("large", LARGE))
     scene.ask(post("t"))
     scene.ask(post("large", LARGE))
@@ -192,8 +191,7 @@ def _slice(scene: Scene) -> None:
 
 async def a_long_list(scene: Scene) -> None:
     _slice(scene)
-    await scene.start()
-    await scene.do(*(f"n{number}" for number in range(7)))
+    await scene.ready(*(f"n{number}" for number in range(7)))
     scene.tick = 0.0007
     scene.ask(ListSubjects())
     scene.ask(ListSubjects())
@@ -210,8 +208,7 @@ async def a_long_list(scene: Scene) -> None:
 
 async def long_lists_that_are_given_up(scene: Scene) -> None:
     _slice(scene)
-    await scene.start()
-    await scene.do(*(f"n{number}" for number in range(7)))
+    await scene.ready(*(f"n{number}" for number in range(7)))
     scene.tick = 0.001
     requests: list[Any] = [ListSubjects(), ListSubjects(), ListSchemas(), ListSchemas(), ListSubjects(limit=3)]
     tasks = [scene.ask(request) for request in requests]
@@ -226,8 +223,7 @@ async def long_lists_that_are_given_up(scene: Scene) -> None:
 
 async def lists_that_are_forgotten(scene: Scene) -> None:
     scene.set(long_queries, "LIST_ENTRIES_KEPT", 34)
-    await scene.start()
-    await scene.do("s", "t", "u")
+    await scene.ready("s", "t", "u")
     for prefix in ("", "s", "t", "", "u", "x" * 30):
         scene.ask(ListSubjects(prefix=subject_of(prefix)))
         await scene.settle()
@@ -238,8 +234,7 @@ async def lists_that_are_forgotten(scene: Scene) -> None:
 
 async def a_long_list_at_the_end(scene: Scene) -> None:
     _slice(scene)
-    await scene.start()
-    await scene.do(*(f"n{number}" for number in range(7)))
+    await scene.ready(*(f"n{number}" for number in range(7)))
     scene.tick = 0.001
     scene.ask(ListSubjects())
     scene.ask(ListSchemas())

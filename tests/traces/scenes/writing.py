@@ -24,8 +24,7 @@ def _ask_some(scene: Scene) -> None:
 
 
 async def _answer_some(scene: Scene, fault: str, rivals: int) -> None:
-    await scene.start()
-    await scene.do("r")
+    await scene.ready("r")
     scene.ask(post("t"), "a/again")
     await scene.settle()
     scene.log.once["append"].extend(fault.split(","))
@@ -65,8 +64,7 @@ def _list_answers() -> Mapping[str, Play]:
 
 
 async def _write_under_the_lock(scene: Scene, lock: str, step: str, fault: str) -> None:
-    await scene.start(prepare=lambda log: setattr(log, "lockable", True))
-    await scene.do("r")
+    await scene.ready("r", prepare=lambda log: setattr(log, "lockable", True))
     scene.log.once["append"].extend(["overtaken", "overtaken"])
     scene.log.rivals.extend([post("x"), post("y")])
     await scene.do("s")
@@ -76,9 +74,9 @@ async def _write_under_the_lock(scene: Scene, lock: str, step: str, fault: str) 
         scene.log.once[step].append(fault)
     _ask_some(scene)
     await scene.settle()
-    for number in range(9):
-        if number == 3:
-            scene.foreign(post("z"))
+    await scene.do("v")
+    scene.foreign(post("z"))
+    for number in range(9 if not lock and not step else 1):
         await scene.do(f"n{number}")
 
 
@@ -115,8 +113,7 @@ async def many_at_once(scene: Scene) -> None:
 
 
 async def bytes_at_their_limit(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("r")
+    await scene.ready("r")
     sizes = []
     for extra in range(3):
         before = len(scene.disk.rows)
@@ -137,8 +134,7 @@ async def bytes_at_their_limit(scene: Scene) -> None:
 
 async def a_clock_that_runs(scene: Scene) -> None:
     """Deciding takes its time, so batches are sent after a while."""
-    await scene.start()
-    await scene.do("r")
+    await scene.ready("r")
     scene.tick = 0.004
     for number in range(7):
         scene.ask(post(f"n{number}"))
@@ -148,8 +144,7 @@ async def a_clock_that_runs(scene: Scene) -> None:
 
 async def deadlines(scene: Scene) -> None:
     """Deadlines pass in the line, in an append, while its result is unknown."""
-    await scene.start()
-    await scene.do("r")
+    await scene.ready("r")
     scene.log.once["append"].append("slow 3")
     scene.ask(post("s"), timeout=1)
     await scene.wait(0.5)
@@ -167,8 +162,7 @@ async def deadlines(scene: Scene) -> None:
 
 
 async def callers_who_leave(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("r")
+    await scene.ready("r")
     scene.log.once["append"].append("slow 1")
     tasks = [scene.ask(post(f"n{number}")) for number in range(3)]
     await scene.wait(0.01)
@@ -181,8 +175,7 @@ async def callers_who_leave(scene: Scene) -> None:
 
 
 async def an_end_in_the_middle(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("r")
+    await scene.ready("r")
     scene.log.once["append"].append("slow 2")
     scene.ask(post("s"))
     await scene.wait(0.1)
@@ -194,8 +187,7 @@ async def an_end_in_the_middle(scene: Scene) -> None:
 
 
 async def an_end_while_a_result_is_unknown(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("r")
+    await scene.ready("r")
     scene.log.always["append"] = "gone"
     scene.ask(post("s"), timeout=20)
     await scene.wait(1)
@@ -206,8 +198,7 @@ async def an_end_while_a_result_is_unknown(scene: Scene) -> None:
 
 
 async def an_unknown_result_while_reading_fails(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("r")
+    await scene.ready("r")
     scene.log.once["append"].append("lost")
     scene.log.once["tip"].extend(["away", "away", "odd"])
     scene.log.once["read"].append("away")
@@ -222,8 +213,7 @@ async def an_unknown_result_while_reading_fails(scene: Scene) -> None:
 
 
 async def reading_back_fails(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("r")
+    await scene.ready("r")
     for faults in ("away", "away,away", "odd", "damaged", "stale,stale", "wrong", "wrong,wrong"):
         scene.log.once["read"].extend(faults.split(","))
         scene.ask(post(f"n{len(faults)}"), timeout=20)
@@ -232,8 +222,7 @@ async def reading_back_fails(scene: Scene) -> None:
 
 
 async def reading_back_finds_an_older_log(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("r", "s")
+    await scene.ready("r", "s")
     for place in (2, 1, 0):
         scene.log.once["append"].append(f"back {place}")
         scene.log.once["read"].append("away")
@@ -266,8 +255,7 @@ async def a_line_that_is_full(scene: Scene) -> None:
 
     scene.set(queue, "QUEUE", 3)
     scene.set(writer, "QUEUE", 3)
-    await scene.start()
-    await scene.do("r")
+    await scene.ready("r")
     scene.log.once["append"].append("slow 1")
     for number in range(5):
         scene.ask(post(f"n{number}"))
@@ -284,8 +272,7 @@ async def a_batch_that_grows_and_shrinks(scene: Scene) -> None:
 
 
 async def rows_that_are_wrong_by_the_time_of_an_append(scene: Scene) -> None:
-    await scene.start()
-    await scene.do("r", "s")
+    await scene.ready("r", "s")
     harm(scene.disk)
     scene.log.once["append"].append("overtaken")
     scene.ask(post("t"), timeout=3)
