@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from treaty.node.own_append import OwnAppend
 from treaty.node.peer_batches import OutgoingCommand
 from treaty.node.question_queue import QuestionSource, QueuedQuestion
 from treaty.node.queued_command import DoneState, QueuedCommand, UnseenCommit, WaitingState
+from treaty.node.segment.layered import LayeredTables
 from treaty.node.segment.statefile import StateFile
 from treaty.wire.peer.message import ForwardedCommand
 
@@ -34,38 +34,42 @@ class NodeView:
             "queries": node._long_queries, "changes": node._changes, "questions": schemas.queue,
             "files": node._state_files,
         }  # fmt: skip
-        self._shown: dict[tuple[str, str], tuple[str, Any, str | None]] = {}
-        """By part and member its name, its value and its text, when it was last looked at."""
+        self._values: dict[str, dict[str, tuple[Any, bool]]] = {}
+        """By part and member its value at the last look, and whether that was an empty collection."""
+        self._texts: dict[str, str] = {}
+        """What is known, by name."""
 
-    def __call__(self) -> Mapping[str, str]:
-        found: dict[str, str] = {}
+    def list_changes(self) -> list[tuple[str, str]]:
+        """What is known otherwise than at the last look, by name."""
+        found: dict[str, str | None] = {}
         for name, part in self.parts.items():
             if part is not None:
-                self._add_members(found, name, part)
+                self._add_changes(found, name, part)
         queue, follower, tables = self.node._queue, self.node.follower, self.node._tables
         found["read only"], found["trouble"] = repr(queue.read_only), repr(follower.unreachable_reason)
         found["refusing"] = repr(queue.write_failure)
         found["tables"] = f"{self.names.position(tables.position)} rows {tables.size}"  # type: ignore[attr-defined]
-        if tables.quarantine:
-            found["quarantine"] = str(len(tables.quarantine))
-        for name in ("base_sequence", "changed"):
-            if hasattr(tables, name):
-                found[f"tables.{name}"] = str(getattr(tables, name))
-        return found
+        found["quarantine"] = str(len(tables.quarantine))
+        if isinstance(tables, LayeredTables):
+            found["tables.base_sequence"], found["tables.changed"] = str(tables.base_sequence), str(tables.changed)
+        return [(label, text) for label, text in found.items() if text is not None and self._differs(label, text)]
 
-    def _add_members(self, found: dict[str, str], name: str, part: Any) -> None:
-        """Add what a part knows. Of what is the same object as before and never changes the text is the same."""
-        for member, value in vars(part).items() if hasattr(part, "__dict__") else _list_slots(part):
-            before = self._shown.get((name, member))
-            if before is not None and before[1] is value and not isinstance(value, CHANGING):
-                text, label = before[2], before[0]
-            else:
-                label = member.lstrip("_")
-                text = None if label in SKIPPED else self.show(value)
-                label = label if name in BARE else f"{name}.{label}"
-                self._shown[name, member] = label, value, text
-            if text is not None:
-                found[label] = text
+    def _differs(self, label: str, text: str) -> bool:
+        before, self._texts[label] = self._texts.get(label), text
+        return before != text
+
+    def _add_changes(self, found: dict[str, str | None], name: str, part: Any) -> None:
+        """Add what a part may know otherwise: what is another object than before, or one that changes."""
+        known = self._values.setdefault(name, {})
+        members = vars(part) if hasattr(part, "__dict__") else {each: getattr(part, each) for each in part.__slots__}
+        for member, value in members.items():
+            before, was_empty = known.get(member, _NOTHING)
+            if before is value and (not isinstance(value, CHANGING) or (was_empty and not value)):
+                continue
+            plain = member.lstrip("_")
+            text = None if plain in SKIPPED else self.show(value)
+            known[member] = value, text == "[]"
+            found[plain if name in BARE else f"{name}.{plain}"] = text
 
     def show(self, value: Any) -> str | None:
         """A value in a few words; None for what is no state of its part."""
@@ -163,6 +167,4 @@ CHANGING = (dict, list, set, deque, asyncio.Future, asyncio.Lock, asyncio.Event,
 BARE = frozenset({"counts", "follower"})
 """Parts whose members have names enough."""
 
-
-def _list_slots(part: Any) -> Iterator[tuple[str, Any]]:
-    yield from ((each.name, getattr(part, each.name)) for each in fields(part))
+_NOTHING: tuple[Any, bool] = (object(), False)

@@ -111,7 +111,7 @@ class Scene:
         schemas = self._schemas(name, inline, workers)
         node = Node(log, schemas, self._environment(name), tables, files, transport=self.peers.get(name))
         self.nodes[name], self.statuses[name] = node, LogReporter()
-        self.trace.watch(name, NodeView(node, self.trace.names))
+        self.trace.watch(name, NodeView(node, self.trace.names).list_changes)
         self.trace.changed = self._report
         self.trace.add("starts", name)
         await node.start()

@@ -7,7 +7,7 @@ Digests, ids and roots stand as names in the order in which they appear, so that
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -15,6 +15,8 @@ from tests.traces.clock import TracedLoop
 from treaty.core.state.commit import START, Position, PositionToken
 
 _HEX = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{32})\b")
+_HALF = re.compile(r"\.[0-9]+\.fold")
+"""The name of half a file has the number of its process."""
 TEXT = 240
 """The longest text of a line's part."""
 EMPTY = frozenset({"0", "0.000", "None", "''", "False", "[]", "free", "clear"})
@@ -46,6 +48,7 @@ class Names:
         """A text without what is different in another run."""
         if self.folder:
             text = text.replace(self.folder, "FOLDER")
+        text = _HALF.sub(".fold", text)
         text = _HEX.sub(lambda found: self.name(found[0]), text)
         return text if len(text) <= TEXT else f"{text[:TEXT]}… ({len(text)})"
 
@@ -60,16 +63,17 @@ class Trace:
         self._loop = loop
         self.changed: Callable[[str], None] = lambda _: None
         """Hears whose knowledge has changed."""
-        self._views: dict[str, Callable[[], Mapping[str, str]]] = {}
-        self._seen: dict[str, Mapping[str, str]] = {}
+        self._views: dict[str, Callable[[], list[tuple[str, str]]]] = {}
+        self._seen: set[str] = set()
         self._looking = self._is_muted = False
 
-    def watch(self, name: str, view: Callable[[], Mapping[str, str]]) -> None:
-        """Look at what something knows from now on."""
-        self._views[name], self._seen[name] = view, {}
+    def watch(self, name: str, view: Callable[[], list[tuple[str, str]]]) -> None:
+        """Look at what something knows from now on; a view returns what has changed since its last call."""
+        self._views[name] = view
 
     def forget(self, name: str) -> None:
         del self._views[name]
+        self._seen.discard(name)
 
     @contextmanager
     def muted(self) -> Iterator[None]:
@@ -79,7 +83,9 @@ class Trace:
             yield
         finally:
             self._is_muted = False
-            self._seen = {who: view() for who, view in self._views.items()}
+            self._seen.update(self._views)
+            for view in self._views.values():
+                view()
 
     def add(self, text: str, who: str = "") -> None:
         """Note something that happens, after what is known by now."""
@@ -97,19 +103,15 @@ class Trace:
         self._looking = True
         try:
             for who, view in self._views.items():
-                before, now = self._seen[who], view()
-                if before != now:
-                    self._seen[who] = now
+                changes = view()
+                if who not in self._seen:
+                    self._seen.add(who)
+                    changes = [(name, value) for name, value in changes if value not in EMPTY]
+                if changes:
                     self.changed(who)
-                    self.lines.append(f"  {who}: {'; '.join(self._list_changes(before, now))}")
+                    self.lines.append(f"  {who}: {'; '.join(self.names.clean(' '.join(each)) for each in changes)}")
         finally:
             self._looking = False
-
-    def _list_changes(self, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
-        for name, value in now.items():
-            if before.get(name) != value and (before or value not in EMPTY):
-                yield self.names.clean(f"{name} {value}")
-        yield from (f"{name} is gone" for name in before if name not in now)
 
     def text(self) -> str:
         return "\n".join(self.lines) + "\n"
