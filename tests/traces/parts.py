@@ -145,7 +145,8 @@ class NodeView:
 
     def _show_collection(self, value: Any) -> str | None:
         if isinstance(value, set | frozenset):
-            return f"[{', '.join(sorted(str(self.show(each)) for each in value))}]" if len(value) <= LISTED else f"[{len(value)}]"
+            count = sum(not (isinstance(each, asyncio.Future) and each.done()) for each in value)
+            return f"[{count}]" if count else "[]"
         items = list(value.items()) if isinstance(value, dict) else [(None, each) for each in value]
         texts: list[str] = []
         for key, each in items if len(items) <= LISTED else items[-1:]:

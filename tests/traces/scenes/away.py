@@ -38,7 +38,7 @@ MORE: Mapping[str, Play] = {
     for step in STEPS
     for fault in FAULTS
     for name, seconds in (("shortly", 0.3), ("for-long", 2.6))
-    if not (fault == "damaged" and name == "for-long")
+    if fault == "away" or name == "shortly"
 }
 
 

@@ -35,6 +35,7 @@ MORE: Mapping[str, Play] = {
     )
     for faults in FAULTS
     for write in (False, True)
+    if not write or faults not in {"overtaken,overtaken,overtaken", "gone", "damaged", "odd"}
 }
 
 

@@ -41,13 +41,10 @@ def _list_answers() -> Mapping[str, Play]:
         "accepted": "",
         "overtaken": "overtaken",
         "overtaken-by-nothing": "overtaken",
-        "overtaken-twice": "overtaken,overtaken",
         "overtaken-for-long": "overtaken,overtaken,overtaken,overtaken,overtaken",
         "lost": "lost",
         "gone": "gone",
-        "gone-twice": "gone,gone",
         "late": "late",
-        "late-and-gone": "late,gone,gone,gone",
         "gone-and-overtaken": "gone,overtaken",
         "gone-and-away": "gone,away,odd",
         "away": "away",
@@ -57,9 +54,8 @@ def _list_answers() -> Mapping[str, Play]:
         "odd": "odd",
         "put-back": "back 1",
         "put-back-to-nothing": "back 0",
-        "lost-and-slow": "lost,slow 2",
-    }
-    rivals = {"overtaken": 1, "overtaken-twice": 2, "overtaken-for-long": 4, "gone-and-overtaken": 1}
+            }
+    rivals = {"overtaken": 1, "overtaken-for-long": 4, "gone-and-overtaken": 1}
     return {name: partial(_answer_some, fault=fault, rivals=rivals.get(name, 0)) for name, fault in faults.items()}
 
 
@@ -82,9 +78,9 @@ async def _write_under_the_lock(scene: Scene, lock: str, step: str, fault: str) 
 
 def _list_locked() -> Mapping[str, Play]:
     steps = {
-        "free": ("", "", ""), "away": ("away", "", ""), "damaged": ("damaged", "", ""), "odd": ("odd", "", ""),
-        "read-away": ("", "read", "away"), "read-damaged": ("", "read", "damaged"), "append-away": ("", "append", "away"),
-        "append-damaged": ("", "append", "damaged"), "append-lost": ("", "append", "lost"), "read-odd": ("", "read", "odd"),
+        "free": ("", "", ""), "away": ("away", "", ""), "damaged": ("damaged", "", ""),
+        "read-away": ("", "read", "away"), "append-away": ("", "append", "away"),
+        "append-damaged": ("", "append", "damaged"), "append-lost": ("", "append", "lost"),
     }  # fmt: skip
     return {
         f"locked-{name}": partial(_write_under_the_lock, lock=lock, step=step, fault=fault)
