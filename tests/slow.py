@@ -15,7 +15,11 @@ MOST = 0.35
 """CPU seconds that a test may cost in `make quick`."""
 CASES = 6
 """Of each test `make quick` runs so many parameters at most (`--cases`)."""
-WHOLE = {"test_an_operation_answers_as_recorded", "test_calls_return_what_was_recorded"}
+WHOLE = {
+    "test_a_node_does_what_was_recorded",
+    "test_an_operation_answers_as_recorded",
+    "test_calls_return_what_was_recorded",
+}
 """Tests of which `make quick` runs all parameters: each of them sees what no other one does."""
 QUICK = {"test_the_laws_hold_in_a_few_lives", "test_the_laws_hold_in_the_first_lives", *WHOLE}
 """Tests that may cost more: the lives of the simulations, which see the most, and `WHOLE`."""

@@ -29,7 +29,7 @@ class TracedLoop(VirtualLoop):
         """Wait without a word: so long do others take."""
         future: asyncio.Future[None] = self.create_future()
         self._silent = True
-        handle = self.call_later(seconds, lambda: future.done() or future.set_result(None))
+        handle = self.call_later(seconds, _end, future)
         self._silent = False
         try:
             await future
@@ -38,7 +38,7 @@ class TracedLoop(VirtualLoop):
             handle.cancel()
             self._silent = False
 
-    def call_at(
+    def call_at(  # type: ignore[override]  # the types of a callback's arguments are nobody's concern here
         self, when: float, callback: Callable[..., Any], *args: Any, context: contextvars.Context | None = None
     ) -> asyncio.TimerHandle:
         if not self._silent:
@@ -68,8 +68,13 @@ class TracedLoop(VirtualLoop):
         return future
 
 
+def _end(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)
+
+
 def name_of_work(func: Any, *args: Any) -> str:
     """The name of a function, out of what carries it to a thread."""
-    while hasattr(func, "func") or getattr(func, "__name__", "") == "run" and args:
+    while hasattr(func, "func") or (getattr(func, "__name__", "") == "run" and args):
         func, args = (func.func, func.args) if hasattr(func, "func") else (args[0], args[1:])
     return getattr(func, "__name__", type(func).__name__).strip("<>")

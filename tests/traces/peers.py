@@ -114,6 +114,7 @@ class TracedTransport:
         await asyncio.shield(answering)
         if fault == "lost":
             raise PeerUnreachableError("the answer was lost", left=True)
+        return None
 
     def _reply_of(self, fault: str) -> ForwardReply | None:
         """A reply that says what the fault is."""

@@ -272,7 +272,7 @@ def describe(value: Any) -> str:
         found = value.version
         return f"version {found.number} of {found.subject}, id {found.schema_id}{' created' if value.created else ''}"
     if isinstance(value, Request):
-        members = ((each.name, getattr(value, each.name), each.default) for each in fields(value))
+        members = ((each.name, getattr(value, each.name), each.default) for each in fields(value))  # type: ignore[arg-type]  # requests are dataclasses
         shown = [f"{name}={describe(member)}" for name, member, default in members if member != default]
         return f"{type(value).__name__}({', '.join(shown)})"
     if isinstance(value, Subject):
@@ -283,7 +283,7 @@ def describe(value: Any) -> str:
 
 def describe_status(status: Status) -> str:
     """A status in a line, without what a trace says anyway."""
-    names = [name for name in Status.__slots__ if name not in {"counts", "log", "kind"}]  # type: ignore[attr-defined]
+    names = [name for name in Status.__slots__ if name not in {"counts", "log", "kind"}]
     return ", ".join(f"{name} {value!r}" for name in names if (value := getattr(status, name)) not in ("", (), 0))
 
 
@@ -321,6 +321,5 @@ def play(scenario: Play) -> str:
             loop.close()
         for cleanup in reversed(scene.cleanups if scene else []):
             cleanup()
-    for error in loop.errors:
-        trace.lines.append(f"loop: {trace.names.clean(error)}")
+    trace.lines += [f"loop: {trace.names.clean(each)}" for each in loop.errors]
     return trace.text()

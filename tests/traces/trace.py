@@ -134,7 +134,10 @@ def describe_error(error: BaseException) -> str:
     """An error in a line: its type, its text and what else it says."""
     more = "".join(
         f" {name}={value!r}"
-        for name, value in (("retry_after", getattr(error, "retry_after", None)), ("code", getattr(error, "code", None)))
+        for name, value in (
+            ("retry_after", getattr(error, "retry_after", None)),
+            ("code", getattr(error, "code", None)),
+        )
         if value is not None
     )
     return f"{type(error).__name__}: {error}{more}"

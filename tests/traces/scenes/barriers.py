@@ -14,7 +14,7 @@ def _doubt(log: TracedLog) -> None:
     log.linearizable = False
 
 
-async def _read(scene: Scene, faults: str, write: bool) -> None:
+async def _read(scene: Scene, *, faults: str, write: bool) -> None:
     await scene.ready("s", prepare=_doubt)
     scene.log.once["append"].extend(faults.split(","))
     scene.ask(ListSubjects(), consistency="strict")

@@ -4,9 +4,9 @@ import inspect
 from collections.abc import Iterator, Mapping
 
 from tests.traces.scene import Play
-from tests.traces.scenes import away, barriers, files, following, forwarding, questions, starting, writing
+from tests.traces.scenes import away, barriers, files, following, forwarding, questions, segments, starting, writing
 
-MODULES = (starting, writing, away, following, barriers, questions, forwarding, files)
+MODULES = (starting, writing, away, following, barriers, questions, forwarding, files, segments)
 
 
 def _list_scenarios() -> Iterator[tuple[str, Play]]:

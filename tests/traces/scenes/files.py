@@ -44,10 +44,7 @@ class FileLog(TracedLog):
             raise OSError("no space is left")
         if self.copy is None:
             return False
-        shutil.copy(self.copy, path)
-        path.chmod(0o600)
-        if self.copy_fault == "damaged":
-            path.write_bytes(path.read_bytes()[:-100])
+        _copy_file(self.copy, path, lost=100 if self.copy_fault == "damaged" else 0)
         return True
 
     def bookmark(self, position: Position) -> int | None:
@@ -60,6 +57,13 @@ class FileLog(TracedLog):
         await self._step_to("read", " as a scan")
         delta = self._disk.since_by_row(START)
         return delta.tip, into(row for row in delta.rows if row.value is not None)
+
+
+def _copy_file(source: Path, target: Path, lost: int = 0) -> None:
+    """Copy a file, without its last bytes."""
+    data = source.read_bytes()
+    target.write_bytes(data[: len(data) - lost])
+    target.chmod(0o600)
 
 
 def _source(scene: Scene) -> FileLog:
@@ -86,9 +90,7 @@ def _files(scene: Scene, *, writes: bool = False, waits: bool = False, path: Pat
         await _write(scene)
 
     tables = LayeredTables(small=0)
-    return StateFileManager(
-        path or scene.folder / "state", tables, writer if writes else None, waits=waits
-    )
+    return StateFileManager(path or scene.folder / "state", tables, writer if writes else None, waits=waits)
 
 
 async def _start(

@@ -4,6 +4,7 @@ from tests.simulation.disk import Disk
 from tests.traces.log import harm, put_back
 from tests.traces.scene import Scene, post
 from treaty.core.messages.listings import ListSubjects, ListVersions
+from treaty.core.messages.metastore.query_feed import ListQueries
 from treaty.core.messages.versions import GetVersion
 from treaty.core.names import subject_of
 from treaty.core.state.commit import START
@@ -177,8 +178,12 @@ async def pauses(scene: Scene) -> None:
 
 async def waits_for_news(scene: Scene) -> None:
     """A query that waits for a later state."""
-    from treaty.core.messages.metastore.plans import GetPlan  # noqa: PLC0415
-
     await scene.ready("s")
-    scene.ask(GetPlan("nothing", "c1", 2), timeout=3)
+    reply = await scene.node.ask(ListQueries())
+    scene.ask(ListQueries(token=reply.answer.token, wait=2), timeout=6)
+    await scene.wait(0.5)
+    scene.foreign(post("t"))
+    await scene.settle()
+    scene.ask(ListQueries(token=reply.answer.token, wait=60), timeout=3)
+    scene.ask(ListQueries(token="x", wait=2), timeout=3)
     await scene.settle()

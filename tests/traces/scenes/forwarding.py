@@ -24,7 +24,9 @@ def _share(log: TracedLog) -> None:
     log.linearizable = False
 
 
-async def _start(scene: Scene, names: str = "ab", *, owned: bool = True, holder: str = "a", inline: int = 10_000) -> None:
+async def _start(
+    scene: Scene, names: str = "ab", *, owned: bool = True, holder: str = "a", inline: int = 10_000
+) -> None:
     """Nodes of one registry; the first one writes something, and is the leader."""
     scene.crown = Crown(holder)
     with scene.trace.muted():

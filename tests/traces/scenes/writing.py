@@ -6,10 +6,9 @@ from functools import partial
 from tests.traces.log import harm
 from tests.traces.scene import Play, Scene, post
 from treaty.core.messages.listings import ListSubjects, ListVersions
-from treaty.core.messages.settings import Scope, SetConfig
+from treaty.core.messages.settings import Config, Scope, SetConfig
 from treaty.core.messages.versions import DeleteSubject
 from treaty.core.names import subject_of
-from treaty.core.state.values import ConfigValue
 from treaty.node import batch, writer
 
 
@@ -54,7 +53,7 @@ def _list_answers() -> Mapping[str, Play]:
         "odd": "odd",
         "put-back": "back 1",
         "put-back-to-nothing": "back 0",
-            }
+    }
     rivals = {"overtaken": 1, "overtaken-for-long": 4, "gone-and-overtaken": 1}
     return {name: partial(_answer_some, fault=fault, rivals=rivals.get(name, 0)) for name, fault in faults.items()}
 
@@ -88,7 +87,7 @@ def _list_locked() -> Mapping[str, Play]:
     }
 
 
-MORE = _list_answers() | _list_locked()
+MORE: Mapping[str, Play] = {**_list_answers(), **_list_locked()}
 
 
 async def many_at_once(scene: Scene) -> None:
@@ -233,7 +232,7 @@ async def reading_back_finds_an_older_log(scene: Scene) -> None:
 async def settings_and_deletions(scene: Scene) -> None:
     await scene.start()
     scene.ask(post("s"))
-    scene.ask(SetConfig(Scope("."), ConfigValue("NONE")))
+    scene.ask(SetConfig(Scope("."), Config("NONE")))
     scene.ask(post("s", '["b"]'))
     scene.ask(DeleteSubject(subject_of("s")))
     scene.ask(post("s", '["b"]'))
