@@ -55,15 +55,15 @@ async def _forward(scene: Scene, fault: str, holder: str) -> None:
 
 
 FAULTS = (
-    "", "away", "cut", "silent", "lost", "first", "odd", "unreadable", "moved", "moved c", "late", "failed",
-    "declined", "unavailable", "unknown", "lost,cut",
+    "", "away", "cut", "silent", "lost", "first", "odd", "unreadable", "moved c", "late", "failed",
+    "declined", "unavailable", "unknown",
 )  # fmt: skip
 MORE: Mapping[str, Play] = {
     f"to-the-owner-{(fault or 'free').replace(',', '-').replace(' ', '-')}": partial(_forward, fault=fault, holder="")
     for fault in FAULTS
 } | {
     f"to-an-owner-who-is-deposed-{fault or 'free'}": partial(_forward, fault=fault, holder="b")
-    for fault in ("", "silent", "lost", "late", "unknown")
+    for fault in ("", "silent", "lost", "unknown")
 }
 
 

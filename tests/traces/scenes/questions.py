@@ -71,7 +71,7 @@ async def an_end_while_the_pool_works(scene: Scene) -> None:
 
 async def principals_take_turns(scene: Scene) -> None:
     await scene.start(inline=0, workers=2)
-    for number, text in enumerate(_texts(8)):
+    for number, text in enumerate(_texts(6)):
         scene.ask(post(f"n{number}", text), principal="user:ann")
         if number % 3 == 0:
             scene.ask(post(f"m{number}", f'["m{number}"]'), principal="user:bob")

@@ -44,7 +44,6 @@ def _list_answers() -> Mapping[str, Play]:
         "lost": "lost",
         "gone": "gone",
         "late": "late",
-        "gone-and-overtaken": "gone,overtaken",
         "gone-and-away": "gone,away,odd",
         "away": "away",
         "full-for-a-while": "full,full,full,full,full,full",
@@ -54,7 +53,7 @@ def _list_answers() -> Mapping[str, Play]:
         "put-back": "back 1",
         "put-back-to-nothing": "back 0",
     }
-    rivals = {"overtaken": 1, "overtaken-for-long": 4, "gone-and-overtaken": 1}
+    rivals = {"overtaken": 1, "overtaken-for-long": 4}
     return {name: partial(_answer_some, fault=fault, rivals=rivals.get(name, 0)) for name, fault in faults.items()}
 
 
@@ -260,8 +259,8 @@ async def a_line_that_is_full(scene: Scene) -> None:
 async def a_batch_that_grows_and_shrinks(scene: Scene) -> None:
     await scene.start()
     scene.log.once["append"].extend(["overtaken", "overtaken", "", "", "overtaken"])
-    for _ in range(4):
-        for number in range(8):
+    for _ in range(3):
+        for number in range(6):
             scene.ask(post(f"n{number}-{next(scene.numbers)}"))
         await scene.settle()
 
