@@ -1,23 +1,39 @@
 """All cases by name, and their text; `remake` writes it."""
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from tests.plan_records import avro_tables
+from tests.csv_format import offer
+from tests.plan_records import avro_tables, encode_tables
 from tests.plan_records.record import PlanRecord
 from treaty.assemble import connect
 from treaty.core.messages.settings import Config, Scope, SetConfig
 
 PlanCase = Callable[[PlanRecord], None]
 FOLDER = Path(__file__).parents[1] / "cases" / "plans"
-ROOMS: Mapping[str, Mapping[str, PlanCase]] = {"avro": avro_tables.CASES}
+ROOMS: Mapping[str, Mapping[str, PlanCase]] = {"avro": avro_tables.CASES, "encode": encode_tables.CASES}
 """By room, which is the beginning of a file's name."""
 CASES: Mapping[str, PlanCase] = {f"{room}-{name}": case for room, cases in ROOMS.items() for name, case in cases.items()}
 
 
+@contextmanager
+def with_lines() -> Iterator[None]:
+    """The format CSV of tests is known, as that of an installed package."""
+    with TemporaryDirectory() as folder:
+        offer(Path(folder))
+        sys.path.append(folder)
+        try:
+            yield
+        finally:
+            sys.path.remove(folder)
+
+
 def text_of(name: str) -> str:
     """What plans answer in a case."""
-    with connect("memory:") as registry:
+    with with_lines() if "csv" in name else nullcontext(), connect("memory:") as registry:
         registry.ask(SetConfig(Scope("*"), Config(level="NONE")))
         case = PlanRecord(registry)
         CASES[name](case)

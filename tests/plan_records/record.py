@@ -163,7 +163,7 @@ class PlanRecord:
         title, given = f"encode {columns} as {subject} {words}".rstrip(), read_columns(columns)
         choices = EncodeOptions(**options)
         if check:
-            self.attempt(f"check of {title}", lambda: self._checked(subject, columns, choices))
+            self.attempt(f"check of {title}", lambda: self.checked(columns, choices, subject))
         try:
             plan = make_encode_plan(self.registry, subject, given, choices)
         except REFUSED as error:
@@ -174,7 +174,8 @@ class PlanRecord:
             self.attempt("payloads", lambda: self._payloads(plan, rows))
         return plan
 
-    def _checked(self, subject: str, columns: str, options: EncodeOptions) -> Iterator[str]:
+    def checked(self, columns: str, options: EncodeOptions, subject: str = SUBJECT) -> Iterator[str]:
+        """What encoding would do."""
         dry_run = check_columns(self.registry, subject, read_columns(columns), options)
         yield from dry_run.explain().split("\n")
         yield compact(dry_run.to_json())
