@@ -74,7 +74,7 @@ def test_wide_columns_are_shared_where_types_agree_and_never_change_for_a_later_
         "amount_Pay": ("STRING", (("Pay", "amount"),)),
         "amount_Refund": ("STRING", (("Refund", "amount"),)),
         "amount_Refund_Refund": ("INT", (("Refund", "amount_Refund"),)),
-        "int": ("INT", (("int", ""),)),
+        "int": ("INT", (("int", None),)),
     }
     fewer = widen_columns([order, pay], "record_type")
     assert [found[one.name][0] for one in fewer] == [one.type for one in fewer]

@@ -1,5 +1,6 @@
 """`PlanRecord`: what is asked of plans in one case, and the answers as lines."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from tests.plan_records.texts import (
     encode_plan_lines,
     refusal_lines,
     shorten,
+    show_column,
     show_value,
 )
 from treaty import arrow
@@ -26,12 +28,13 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedSchema
+from treaty.core.state.columns import Column
 from treaty.formats.format import InvalidSchemaError
 from treaty.plan.ddl import parse_type
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.decoded_columns import derive_decoded_columns
 from treaty.plan.encoding.encode_plans import check_columns, make_encode_plan
-from treaty.plan.encoding.options import EncodeOptions
+from treaty.plan.encoding.options import DeriveOptions, EncodeOptions
 from treaty.plan.encoding.value import EncodePlan
 from treaty.plan.errors import PlanError
 from treaty.plan.value import DecodePlan
@@ -174,11 +177,30 @@ class PlanRecord:
             self.attempt("payloads", lambda: self._payloads(plan, rows))
         return plan
 
+    def derive(
+        self, title: str, columns: Sequence[Column], derive: DeriveOptions, *, subject: str = SUBJECT
+    ) -> None:
+        """The schema that is derived from columns and made a version, with the plan; before that what a check says."""
+        options = EncodeOptions(derive=derive, register=True)
+        self.add(f"derive {title} as {subject}: {', '.join(map(show_column, columns))}", ())
+        self.attempt("check", lambda: self._check(subject, columns, options))
+        try:
+            plan = make_encode_plan(self.registry, subject, columns, options)
+        except REFUSED as error:
+            self.add("it is refused", refusal_lines(error))
+            return
+        self.texts[plan.schema_id] = plan.text
+        self.add("plan", encode_plan_lines(plan, plan.text if plan.format == "AVRO" else ""))
+
     def checked(self, columns: str, options: EncodeOptions, subject: str = SUBJECT) -> Iterator[str]:
         """What encoding would do."""
-        dry_run = check_columns(self.registry, subject, read_columns(columns), options)
+        return self._check(subject, read_columns(columns), options)
+
+    def _check(self, subject: str, columns: Sequence[Column], options: EncodeOptions) -> Iterator[str]:
+        dry_run = check_columns(self.registry, subject, columns, options)
         yield from dry_run.explain().split("\n")
-        yield compact(dry_run.to_json())
+        yield compact(dry_run.to_json().replace(json.dumps(dry_run.text, ensure_ascii=False), ""))
+        yield f"text: {compact(dry_run.text)}"
 
     @staticmethod
     def _payloads(plan: EncodePlan, rows: Sequence[Any]) -> Iterator[str]:

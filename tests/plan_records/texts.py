@@ -23,7 +23,7 @@ from treaty.plan.format_plans import AvroFormatPlan, ProtobufFormatPlan
 from treaty.plan.suspect_rows import find_suspect_rows
 from treaty.plan.value import DecodePlan
 
-LONGEST = 420
+LONGEST = 300
 """Characters that a line has at most, before the digest of the whole."""
 SEAL = bytes((3, 5, 1, 7, 9, 1, 3, 5))
 """Eight odd bytes below 0x80."""
@@ -35,7 +35,7 @@ def shorten(line: str) -> str:
     if len(line) <= LONGEST:
         return line
     digest = hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return f"{line[: LONGEST - 80]}… {len(line)} characters {digest}"
+    return f"{line[: LONGEST - 60]}… {len(line)} characters {digest}"
 
 
 def digest_text(text: str) -> str:

@@ -46,6 +46,6 @@ def _wide_columns(types: RecordTypes, record: pa.StructArray, kind: pa.DataType)
         parts = []
         for column, field in wide_column.sources:
             owner = record.field(column)
-            part = pc.struct_field(owner, field) if field else owner  # null where its owner is
+            part = owner if field is None else pc.struct_field(owner, [field])  # null where its owner is
             parts.append(part.cast(kind.field(place + 1).type))
         yield parts[0] if len(parts) == 1 else pc.coalesce(*parts)

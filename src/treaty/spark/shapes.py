@@ -38,7 +38,7 @@ def _select_structs(types: RecordTypes, record: Column) -> Iterator[Column]:
 
 def _select_wide(types: RecordTypes, record: Column) -> Iterator[Column]:
     for wide_column in widen_columns(types.kinds, types.marker):
-        parts = (record[column][field] if field else record[column] for column, field in wide_column.sources)
+        parts = (record[column] if field is None else record[column][field] for column, field in wide_column.sources)
         yield F.coalesce(
             *(part.cast(wide_column.type) if wide_column.type in WIDENED else part for part in parts)
         ).alias(wide_column.name)

@@ -4,15 +4,15 @@ import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from google.protobuf.descriptor_pool import DescriptorPool
-
 from treaty.client.serializers.frames import encode_guid, encode_id
 from treaty.client.serializers.message_indexes import encode_path
 from treaty.client.serializers.protobuf import messages
 from treaty.core.state.columns import Column
 from treaty.formats.avro.canonical import print_schema
+from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.format import FORMAT as JSON
 from treaty.formats.protobuf.encoding.files import build_descriptor_set
+from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.ddl import type_ddl
 from treaty.plan.encoding import avro, jsonschema, payloads, protobuf
 from treaty.plan.encoding.column_pairs import pair_columns
@@ -86,10 +86,11 @@ def _protobuf(schema: RegisteredSchema, columns: Sequence[Column], options: Enco
         had = ", ".join(sorted(paths)[:20]) or "none"
         raise PlanError(f"the schema has no message {name!r}; it has {had}")
     files = [one.SerializeToString(deterministic=True) for one in build_descriptor_set(schema.schema).file]
-    pool = DescriptorPool()
-    for file in files:
-        pool.AddSerializedFile(file)
-    fit = pair_columns(columns, protobuf.make_targets(schema.schema), pool.FindMessageTypeByName(name), options.lossy)
+    try:
+        descriptor = build_pool(schema.schema).FindMessageTypeByName(name)
+    except InvalidSchemaError as error:
+        raise PlanError(f"no rows are written: {error}") from error
+    fit = pair_columns(columns, protobuf.make_targets(schema.schema), descriptor, options.lossy)
     stored = tuple(base64.b64encode(one).decode() for one in files)
     return _plan(
         schema, columns, options, text="", fit=fit, message=name, files=stored, head=encode_path(paths[name]).hex()

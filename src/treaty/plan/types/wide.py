@@ -12,11 +12,11 @@ WIDER = {frozenset(("INT", "BIGINT")): "BIGINT", frozenset(("FLOAT", "DOUBLE")):
 
 @dataclass(frozen=True, slots=True)
 class WideColumn:
-    """A column and its Spark type, with what fills it: (column of a record type, field in it or "" for the whole)."""
+    """A column and its Spark type, with what fills it: (column of a record type, field in it or None for the whole)."""
 
     name: str
     type: str
-    sources: tuple[tuple[str, str], ...]
+    sources: tuple[tuple[str, str | None], ...]
 
 
 def widen_columns(kinds: Sequence[RecordType], marker: str) -> tuple[WideColumn, ...]:
@@ -29,7 +29,7 @@ def widen_columns(kinds: Sequence[RecordType], marker: str) -> tuple[WideColumn,
     for kind in kinds:
         for field, type_ in _fields(kind):
             source = (kind.column, field)
-            name = field or kind.column
+            name = kind.column if field is None else field
             existing = by_name.get(name.lower())
             wider = _agree_types(existing.type, type_) if existing else None
             if (
@@ -45,10 +45,10 @@ def widen_columns(kinds: Sequence[RecordType], marker: str) -> tuple[WideColumn,
     return tuple(by_name.values())
 
 
-def _fields(kind: RecordType) -> Iterator[tuple[str, str]]:
+def _fields(kind: RecordType) -> Iterator[tuple[str | None, str]]:
     column_type = parse_type(kind.type)
     if not isinstance(column_type, Struct):
-        yield "", kind.type
+        yield None, kind.type
         return
     for column in column_type.columns:
         yield column.name, type_ddl(column.type)
