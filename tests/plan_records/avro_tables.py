@@ -266,8 +266,11 @@ def run_table(name: str) -> PlanCase:
     def run(case: PlanRecord) -> None:
         ids = case.put(*versions)
         frames = [frame(ids[at], plain_text(json.loads(versions[at])), row) for at, row in rows if ids[at] > 0]
-        for choices in ({"reader": "union"}, {"reader": "latest"}, {"reader": 1}, {"reader": "union", "lossy": "allow"}):
-            case.decode(rows=frames, **choices)
+        case.decode(rows=frames, reader="union")
+        case.decode(rows=frames, reader="latest")
+        case.decode(rows=frames[::2], reader=1)
+        if any(word in text for text in versions for word in ("logical", '"double"', '"float"')):
+            case.decode(rows=frames, reader="union", lossy="allow")
         for text in versions:
             case.columns(text, "AVRO")
 
