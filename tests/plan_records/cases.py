@@ -7,14 +7,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.csv_format import offer
-from tests.plan_records import avro_tables, derive_tables, document_tables, encode_tables, message_tables, mixed_tables
+from tests.plan_records import avro_seeds, avro_tables, derive_tables, document_tables, encode_tables, iglu_tables, message_tables, mixed_tables
 from tests.plan_records.record import PlanRecord
 from treaty.assemble import connect
 from treaty.core.messages.settings import Config, Scope, SetConfig
 
 PlanCase = Callable[[PlanRecord], None]
 FOLDER = Path(__file__).parents[1] / "cases" / "plans"
-ROOMS: Mapping[str, Mapping[str, PlanCase]] = {"avro": avro_tables.CASES, "encode": encode_tables.CASES, "derive": derive_tables.CASES, "message": message_tables.CASES, "document": document_tables.CASES, "mixed": mixed_tables.CASES}
+ROOMS: Mapping[str, Mapping[str, PlanCase]] = {"avro": {**avro_tables.CASES, **avro_seeds.CASES}, "encode": encode_tables.CASES, "derive": derive_tables.CASES, "message": message_tables.CASES, "document": document_tables.CASES, "mixed": mixed_tables.CASES, "iglu": iglu_tables.CASES}
 """By room, which is the beginning of a file's name."""
 CASES: Mapping[str, PlanCase] = {f"{room}-{name}": case for room, cases in ROOMS.items() for name, case in cases.items()}
 

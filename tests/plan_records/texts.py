@@ -23,7 +23,7 @@ from treaty.plan.format_plans import AvroFormatPlan, ProtobufFormatPlan
 from treaty.plan.suspect_rows import find_suspect_rows
 from treaty.plan.value import DecodePlan
 
-LONGEST = 300
+LONGEST = 240
 """Characters that a line has at most, before the digest of the whole."""
 SEAL = bytes((3, 5, 1, 7, 9, 1, 3, 5))
 """Eight odd bytes below 0x80."""
@@ -35,7 +35,7 @@ def shorten(line: str) -> str:
     if len(line) <= LONGEST:
         return line
     digest = hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return f"{line[: LONGEST - 60]}… {len(line)} characters {digest}"
+    return f"{line[: LONGEST - 50]}… {len(line)} characters {digest}"
 
 
 def digest_text(text: str) -> str:
@@ -195,12 +195,10 @@ def _spark_lines(recipe: AvroFormatPlan) -> Iterator[str]:
 
 
 def _file_lines(files: Iterable[str]) -> Iterator[str]:
-    """Descriptors of files, by name; the fields of those that are no part of Protobuf itself."""
+    """Descriptors of files, by name."""
     for text in files:
         file = FileDescriptorProto.FromString(base64.b64decode(text))
         yield f"file {file.name or 'without a name'}: {digest_text(text)}"
-        if not file.name.startswith(("google/", "confluent/")):
-            yield f"  {' '.join(str(file).split())}"
 
 
 def members_lines(title: str, members: Mapping[str, Any], usual: Mapping[str, Any]) -> Iterator[str]:

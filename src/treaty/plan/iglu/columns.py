@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from math import isfinite
 from typing import Any
 
 from treaty.plan.ddl import quote_name
@@ -202,13 +203,10 @@ def _takes_null(schema: Any) -> bool:
 
 
 def _integer(schema: Mapping[str, Any]) -> LeafType:
-    if "enum" in schema:
-        bounds = [one for one in schema["enum"] if isinstance(one, int)]
-    else:
-        low, high = schema.get("minimum"), schema.get("maximum")
-        if low is None or high is None:
-            return LeafType(LONG)
-        bounds = [low, high]
+    values = schema.get("enum")
+    bounds = [one for one in values if isinstance(one, int)] if isinstance(values, list) else _find_bounds(schema)
+    if bounds is None:
+        return LeafType(LONG)
     highest = max((abs(one) for one in bounds), default=0)
     if highest <= INT32:
         return LeafType(INT)
@@ -217,11 +215,17 @@ def _integer(schema: Mapping[str, Any]) -> LeafType:
     return LeafType(f"DECIMAL({LONGEST_DECIMAL}, 0)") if highest < 10**LONGEST_DECIMAL else LeafType(DOUBLE)
 
 
+def _find_bounds(schema: Mapping[str, Any]) -> list[float] | None:
+    """The least and the largest value; None where one is not said, or is no number, as in a document that is no schema."""
+    bounds = [schema.get("minimum"), schema.get("maximum")]
+    return bounds if all(isinstance(one, int) or (isinstance(one, float) and isfinite(one)) for one in bounds) else None
+
+
 def _number(schema: Mapping[str, Any]) -> LeafType:
-    step, low, high = schema.get("multipleOf"), schema.get("minimum"), schema.get("maximum")
-    if step is None or low is None or high is None or isinstance(step, int):
+    step, bounds = schema.get("multipleOf"), _find_bounds(schema)
+    if not isinstance(step, float) or not isfinite(step) or bounds is None:
         return LeafType(DOUBLE)
     scale = max(0, -int(Decimal(str(step)).normalize().as_tuple().exponent))
-    digits = len(str(int(max(abs(low), abs(high))))) + scale
+    digits = len(str(int(max(map(abs, bounds))))) + scale
     size = next((one for one in (9, 18, LONGEST_DECIMAL) if digits <= one), 0)
     return LeafType(f"DECIMAL({size}, {scale})") if size else LeafType(DOUBLE)
