@@ -19,6 +19,7 @@ WHOLE = {
     "test_a_node_does_what_was_recorded",
     "test_an_operation_answers_as_recorded",
     "test_calls_return_what_was_recorded",
+    "test_plans_answer_as_recorded",
 }
 """Tests of which `make quick` runs all parameters: each of them sees what no other one does."""
 QUICK = {"test_the_laws_hold_in_a_few_lives", "test_the_laws_hold_in_the_first_lives", *WHOLE}

@@ -1,22 +1,62 @@
 """All cases by name, and their text; `remake` writes it."""
 
+import difflib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
+
 from tests.csv_format import offer
-from tests.plan_records import avro_seeds, avro_tables, derive_tables, document_tables, encode_tables, iglu_tables, message_tables, mixed_tables
+from tests.plan_records import (
+    avro_seeds,
+    avro_tables,
+    derive_tables,
+    document_tables,
+    encode_tables,
+    iglu_tables,
+    message_tables,
+    mixed_tables,
+    word_tables,
+)
 from tests.plan_records.record import PlanRecord
 from treaty.assemble import connect
 from treaty.core.messages.settings import Config, Scope, SetConfig
 
 PlanCase = Callable[[PlanRecord], None]
 FOLDER = Path(__file__).parents[1] / "cases" / "plans"
-ROOMS: Mapping[str, Mapping[str, PlanCase]] = {"avro": {**avro_tables.CASES, **avro_seeds.CASES}, "encode": encode_tables.CASES, "derive": derive_tables.CASES, "message": message_tables.CASES, "document": document_tables.CASES, "mixed": mixed_tables.CASES, "iglu": iglu_tables.CASES}
+ROOMS: Mapping[str, Mapping[str, PlanCase]] = {
+    "avro": avro_tables.CASES,
+    "derive": derive_tables.CASES,
+    "document": document_tables.CASES,
+    "encode": encode_tables.CASES,
+    "iglu": iglu_tables.CASES,
+    "message": message_tables.CASES,
+    "mixed": mixed_tables.CASES,
+    "seeded": avro_seeds.CASES,
+    "words": word_tables.CASES,
+}
 """By room, which is the beginning of a file's name."""
 CASES: Mapping[str, PlanCase] = {f"{room}-{name}": case for room, cases in ROOMS.items() for name, case in cases.items()}
+SHOWN = 12
+"""Lines of a difference that a failure has."""
+
+
+def list_names(room: str) -> list[str]:
+    """The names of the cases of a room."""
+    return [f"{room}-{name}" for name in ROOMS[room]]
+
+
+def check_record(name: str) -> None:
+    """Fail where a case is answered in another way than is recorded, with what differs and how it is recorded anew."""
+    recorded, answer = file_of(name).read_text("utf-8"), text_of(name)
+    if answer != recorded:
+        lines = difflib.unified_diff(recorded.split("\n"), answer.split("\n"), "recorded", "now", lineterm="", n=0)
+        remedy = f"{name} is answered in another way; if that is meant: python -m tests.plan_records {name}"
+        pytest.fail("\n".join((remedy, *islice(lines, SHOWN))))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from treaty.plan.registry_queries import find_version
 PlanCase = Callable[[PlanRecord], None]
 P2, P3 = 'syntax = "proto2"; package shop; ', 'syntax = "proto3"; package shop; '
 KNOWN = "".join(f'import "google/{name}.proto"; ' for name in ("protobuf/timestamp", "protobuf/wrappers", "protobuf/struct", "type/date"))
-SEEDS = range(16)
+SEEDS = range(12)
 
 
 def order(fields: str, head: str = P3, more: str = "") -> str:

@@ -184,7 +184,7 @@ def run_twins(case: PlanRecord) -> None:
     before = None
     for text in texts:
         case.put(text)
-        for reader in ("union", "latest", 1, text):
+        for reader in ("union", "latest"):
             case.decode(reader=reader, case_sensitive=False)
         before = case.decode(reader="union", case_sensitive=False, before=before)
     case.decode(reader="types", case_sensitive=False)

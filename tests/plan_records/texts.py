@@ -25,6 +25,7 @@ from treaty.plan.value import DecodePlan
 
 LONGEST = 240
 """Characters that a line has at most, before the digest of the whole."""
+PAIR = 2
 SEAL = bytes((3, 5, 1, 7, 9, 1, 3, 5))
 """Eight odd bytes below 0x80."""
 FLAT = str.maketrans({"\n": "⏎", "\r": "␍", "\t": "⇥"})
@@ -44,7 +45,7 @@ def digest_text(text: str) -> str:
 
 
 def show_value(value: Any) -> str:
-    """A value of any kind on one line; a map of Arrow is a list of pairs."""
+    """A value of any kind on one line; a map of Arrow is a list of pairs, in whatever order Protobuf's runtime has them."""
     match value:
         case None | bool():
             return json.dumps(value)
@@ -57,7 +58,9 @@ def show_value(value: Any) -> str:
         case Mapping():
             return f"{{{', '.join(f'{name}: {show_value(inner)}' for name, inner in value.items())}}}"
         case list():
-            return f"[{', '.join(map(show_value, value))}]"
+            items = map(show_value, value)
+            is_map = all(isinstance(item, tuple) and len(item) == PAIR for item in value)
+            return f"[{', '.join(sorted(items) if is_map else items)}]"
         case tuple():
             return f"({', '.join(map(show_value, value))})"
         case set() | frozenset():

@@ -1,0 +1,10 @@
+"""Plans of several types, groups, framings and deletions are what was recorded, to the letter."""
+
+import pytest
+
+from tests.plan_records.cases import check_record, list_names
+
+
+@pytest.mark.parametrize("name", list_names("mixed"))
+def test_plans_answer_as_recorded(name: str) -> None:
+    check_record(name)

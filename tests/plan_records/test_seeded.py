@@ -1,0 +1,10 @@
+"""Plans for random histories of Avro are what was recorded, to the letter."""
+
+import pytest
+
+from tests.plan_records.cases import check_record, list_names
+
+
+@pytest.mark.parametrize("name", list_names("seeded"))
+def test_plans_answer_as_recorded(name: str) -> None:
+    check_record(name)
