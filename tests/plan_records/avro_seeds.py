@@ -49,7 +49,12 @@ def run_pairs(make: Callable[[int, int], tuple[str, str, list[object]]], seeds: 
         for seed in seeds:
             writer, reader, values = make(seed, 2)
             case.put(writer, subject=f"s{seed}")
-            case.decode(f"s{seed}", [frame(seed, writer, value) for value in values], reader=reader, lossy=("refuse", "double", "allow")[seed % 3])
+            case.decode(
+                f"s{seed}",
+                [frame(seed, writer, value) for value in values],
+                reader=reader,
+                lossy=("refuse", "double", "allow")[seed % 3],
+            )
 
     return run
 

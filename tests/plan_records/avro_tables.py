@@ -46,7 +46,9 @@ def mapped(values: Any) -> dict[str, Any]:
 
 
 MILLIS, MICROS, NANOS = (logical("long", f"timestamp-{unit}") for unit in ("millis", "micros", "nanos"))
-WALL_MILLIS, WALL_MICROS, WALL_NANOS = (logical("long", f"local-timestamp-{unit}") for unit in ("millis", "micros", "nanos"))
+WALL_MILLIS, WALL_MICROS, WALL_NANOS = (
+    logical("long", f"local-timestamp-{unit}") for unit in ("millis", "micros", "nanos")
+)
 A, B, C = inner("A", ("a", "int")), inner("B", ("b", "long")), inner("C", ("a", "int"), ("c", "string", "z"))
 NODE = inner("Node", ("v", "int"), ("next", ["null", "Node"], None))
 X = ("x", "int")
@@ -202,7 +204,7 @@ TABLE: Mapping[str, tuple[Versions, Rows]] = {
         ((0, {"one": {"t": 1, "d": b"\1"}, "two": {"t": 2, "d": b"\2"}, "many": [{"t": 3, "d": b"\3"}]}), (1, {"one": {"t": 1, "d": b"\1"}, "two": {"t": 2, "d": b"\2"}, "many": []})),
     ),
     "recursion": (
-        (record(("n", NODE)), record(("n", inner("Node", ("v", "long"), ("next", ["null", "Node"], None), ("more", listed("Node"), [])))),),
+        (record(("n", NODE)), record(("n", inner("Node", ("v", "long"), ("next", ["null", "Node"], None), ("more", listed("Node"), []))))),
         ((0, {"n": {"v": 1, "next": {"v": 2, "next": {"v": 3, "next": {"v": 4, "next": None}}}}}), (0, {"n": {"v": 1, "next": None}}),
          (1, {"n": {"v": 1, "next": None, "more": [{"v": 5, "next": None, "more": []}]}})),
     ),
@@ -251,6 +253,35 @@ TABLE: Mapping[str, tuple[Versions, Rows]] = {
     "a-list-of-choices": (
         (record(("l", listed([A, B])), ("m", mapped(["null", "A", "string"]))), record(("l", listed([B, C, A])), ("m", mapped(["string", "A"])))),
         ((0, {"l": [("shop.A", {"a": 1}), ("shop.B", {"b": 2})], "m": {"k": "s", "n": None}}), (1, {"l": [("shop.C", {"a": 1, "c": "t"})], "m": {"k": ("shop.A", {"a": 9})}})),
+    ),
+    "recursion-beside-named": (
+        (record(("n", inner("Node", ("e", enum("E", "P", "Q")), ("f", fixed("F", 2)), ("p", inner("P", ("x", "int"))), ("next", ["null", "Node", "E"], None), ("q", "P")))),
+         record(("n", inner("Node", ("e", enum("E", "Q", "P", "R")), ("p", inner("P", ("x", "long"), ("k", "E", "R"))), ("next", ["Node", "P", "null"]))))),
+        ((0, {"n": {"e": "Q", "f": b"ab", "p": {"x": 1}, "next": "P", "q": {"x": 2}}}),),
+    ),
+    "defaults-that-java-made-empty": (
+        (record(X), record(X, ("l", [listed("int"), "null"], None), ("m", ["null", mapped("int")], None), ("k", [mapped("int"), "null"], None)),
+         record(X, ("r", inner("R", ("l", [listed("int"), "null"]), ("a", "int")), {"l": None, "a": 1}), ("s", ["R", "null"], None)), record(X, ("u", [A, "string"], "s"))),
+        ((0, {"x": 1}),),
+    ),
+    "defaults-that-java-refused": ((record(X), record(X, ("r", inner("R", ("u", [enum("E", "P"), "int"]), ("v", ["int", "boolean"], True), ("w", listed([A, "string"]))), {"u": 5, "w": ["s"]}))), ((0, {"x": 1}),)),
+    "choices-deep-inside": (
+        (record(("l", listed(mapped([A, B]))), ("r", inner("R", ("m", mapped(listed(["A", "B", "null"])))))), record(("l", listed(mapped([B, C, A]))), ("r", inner("R", ("m", mapped(listed(["B", "A", "C"]))))))),
+        ((0, {"l": [{"k": ("shop.A", {"a": 1})}], "r": {"m": {"k": [None]}}}), (1, {"l": [{"k": ("shop.C", {"a": 1, "c": "d"})}], "r": {"m": {"k": [("shop.B", {"b": 2})]}}})),
+    ),
+    "choices-in-one-record": (
+        (record(("u", ["null", inner("W", ("v", [A, B])), inner("V", ("v", ["A", "B"]))])), record(("u", inner("W", ("v", [B, A])))), record(("u", ["null", inner("W", ("v", ["null", B]))]))),
+        ((0, {"u": ("shop.W", {"v": ("shop.A", {"a": 1})})}), (1, {"u": {"v": ("shop.B", {"b": 2})}}), (2, {"u": {"v": {"b": 3}}})),
+    ),
+    "choices-with-other-names": (
+        (record(("u", [inner("Old", ("a", "int")), inner("Other", ("b", "int")), enum("E", "P")])), record(("u", [inner("Other", ("b", "int")), inner("New", ("a", "int"), aliases=["Old"]), enum("F", "P", "Q", aliases=["E"])])),
+         record(("u", ["null", inner("x.New", ("a", "long")), inner("Last", ("b", "int"), aliases=["shop.Other", "Old"])]))),
+        ((0, {"u": ("shop.Old", {"a": 1})}), (1, {"u": ("shop.New", {"a": 2})}), (1, {"u": "Q"}), (2, {"u": ("x.New", {"a": 3})})),
+    ),
+    "two-types-that-are-one": (
+        (record(("u", [inner("p.R", ("t", MILLIS), ("d", decimal(4, 2, 4, "p.D"))), inner("q.R", ("t", MILLIS), ("d", decimal(4, 2, 4, "q.D"))), "null"])), record(("u", ["null", inner("R", ("t", MICROS), ("d", decimal(6, 3, 4)), aliases=["p.R", "q.R"])])),
+         record(("u", [inner("p.R", ("t", MICROS)), inner("q.R", ("t", MILLIS), ("k", "int", 5))])), record(("f", ["null", fixed("p.F", 2), fixed("q.F", 2)])), record(("f", ["null", fixed("F", 2, aliases=["p.F", "q.F"])]))),
+        ((0, {"u": ("p.R", {"t": 1, "d": b"\0\0\0\1"})}), (0, {"u": ("q.R", {"t": 2, "d": b"\0\0\0\2"})}), (2, {"u": ("p.R", {"t": 1})}), (3, {"f": ("q.F", b"ab")})),
     ),
     "a-choice-that-loses-a-type": (
         (record(("u", [A, B, "string"])), record(("u", [A, "string"])), record(("u", ["int", "string"])), record(("u", ["null", B]))),

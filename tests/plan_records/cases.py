@@ -40,7 +40,9 @@ ROOMS: Mapping[str, Mapping[str, PlanCase]] = {
     "words": word_tables.CASES,
 }
 """By room, which is the beginning of a file's name."""
-CASES: Mapping[str, PlanCase] = {f"{room}-{name}": case for room, cases in ROOMS.items() for name, case in cases.items()}
+CASES: Mapping[str, PlanCase] = {
+    f"{room}-{name}": case for room, cases in ROOMS.items() for name, case in cases.items()
+}
 SHOWN = 12
 """Lines of a difference that a failure has."""
 

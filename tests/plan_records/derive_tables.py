@@ -4,7 +4,6 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from tests import drawn
 from tests.frames import record
@@ -38,11 +37,11 @@ OPTIONS: Mapping[str, DeriveOptions] = {
 LATEST: Mapping[str, tuple[str, str, Sequence[tuple[str, DeriveOptions]]]] = {
     "avro": ("AVRO", record(
         ("i", "int"), {"name": "n", "type": ["null", "string"], "default": None, "aliases": ["was"], "doc": "a text"}, ("r", inner("R", ("p", "int"), ("q", "int", 4))), ("e", enum("E", "P", "Q")), ("l", listed(["null", "R"])),
-        ("m", mapped("long")), ("u", ["int", "string"], 0), ("t", MILLIS), ("d", decimal(6, 2)), ("o", ["int", "null"], 5)), (
+        ("m", mapped("long")), ("u", ["int", "string"], 0), ("t", MILLIS), ("d", decimal(6, 2)), ("o", ["int", "null"], 5), ("b", ["null", mapped(inner("Order_x", ("a", "int")))], None), ("c", [listed("Order_x"), "null"], [])), (
         ("i int32!, n string, r (p int32!), e string!, l [(p int32!)], m {string: int64!}!, t timestamp!, d decimal(6, 2)!", OPTIONS[""]),
         ("i int64!, n binary, r (p int64!, q int64!, s string), e int32!, l [(p int64!, q int32!)], m {string: float64!}!, t timestamp!, d decimal(9, 3)!, o string, u float64", OPTIONS[""]),
         ("i int32, r (p int32), x date, y (z [(a int32)])", OPTIONS["named"]), ("was string, i string!, r int32, l string, m (a int32)", OPTIONS[""]), ("i int32!, n [int32], r [(p int32)], m {string: [int32]}!, o (a int32)", OPTIONS[""]),
-        ("i int32!", DeriveOptions(schema_type="JSON")), ("i int32!", DeriveOptions(schema_type="CSV")))),
+        ("i int32!, r (p int32!), e string!, x (y (z int32)), b {string: (a int64!)!}, c [(a int64!, k date)]", OPTIONS[""]), ("i int32!, x {string: [(y int32)]}, b {string: (a int32!)}, c [(a int32!)!]", OPTIONS[""]), ("i int32!", DeriveOptions(schema_type="JSON")), ("i int32!", DeriveOptions(schema_type="CSV")))),
     "avro-no-record": ("AVRO", '"int"', (("x int32!", OPTIONS[""]),)),
     "json": ("JSON", json.dumps({"$schema": "http://json-schema.org/draft-07/schema#", "title": "Order", "type": "object", "required": ["i", "z"], "properties": {
         "i": {"type": "integer", "description": "a number"}, "n": {"type": ["string", "null"]}, "o": {"type": "object", "properties": {"p": {"type": "integer"}}, "required": ["p"]}, "l": {"type": "array", "items": {"type": "integer"}}, "z": {"type": "string"}}}), (
@@ -125,7 +124,9 @@ class ColumnChanges:
             case Map(key, value, nullable):
                 return Map(key, self.change_type(value), nullable != (self.dice.random() < 0.2))
             case Decimal(precision, scale):
-                return self.dice.choice((Decimal(min(38, precision + 3), scale), Decimal(precision, max(0, scale - 1)), Scalar("float64")))
+                return self.dice.choice(
+                    (Decimal(min(38, precision + 3), scale), Decimal(precision, max(0, scale - 1)), Scalar("float64"))
+                )
         return Scalar(self.dice.choice(WIDER.get(kind.name, ("string", "variant", "null"))))
 
 

@@ -20,12 +20,18 @@ def of(properties: Mapping[str, Any], **more: Any) -> str:
     return json.dumps({"type": "object", "properties": schemas, **more})
 
 
-CENTS = {"type": "number", "title": "org.apache.kafka.connect.data.Decimal", "connect.type": "bytes", "connect.parameters": {"scale": "2", "connect.decimal.precision": "9"}}
+CENTS = {
+    "type": "number",
+    "title": "org.apache.kafka.connect.data.Decimal",
+    "connect.type": "bytes",
+    "connect.parameters": {"scale": "2", "connect.decimal.precision": "9"},
+}
 MILLS = {**CENTS, "connect.parameters": {"scale": "3", "connect.decimal.precision": "38"}}
 FINE = {**CENTS, "connect.parameters": {"scale": "5", "connect.decimal.precision": "12"}}
 SMALL = {"type": "integer", "minimum": -5, "maximum": 500, "connect.type": "int32"}
 FLOAT = {"type": "number", "connect.type": "float32"}
 Choices = Sequence[Mapping[str, Any]]
+READERS: Choices = ({"reader": "latest"}, {"reader": "union"}, {"reader": 1})
 TABLE: Mapping[str, tuple[Sequence[str], Sequence[str], Choices]] = {
     "numbers": ((of({"a": "integer", "b": "number", "c": SMALL, "d": FLOAT, "e": CENTS}), of({"a": "number", "b": "integer", "c": "integer", "d": "number", "e": FINE}), of({"a": SMALL, "b": FLOAT, "c": FLOAT, "d": SMALL, "e": MILLS}), of({"a": "integer", "c": "string", "e": "number"})),
         ('{"a":1,"b":0.5,"c":7,"d":1.5,"e":12.34}', '{"a":1.0,"b":1e3,"c":99999999999,"d":1e300,"e":12.345678}', '{"a":"x"}', '{"a":null,"b":-0.0}', '{"a":9007199254740993,"b":9007199254740993}'), ({"validate": True},)),
@@ -52,11 +58,16 @@ def run_table(name: str) -> PlanCase:
     def run(case: PlanRecord) -> None:
         ids = [one for one in case.put(*versions, format_="JSON") if one > 0]
         rows = [header(one) + text.encode() for one in ids[:3] for text in texts]
-        for choices in ({"reader": "latest"}, {"reader": "union"}, {"reader": 1}, *({"reader": "union", **one} for one in more)):
+        for choices in (*READERS, *({"reader": "union", **one} for one in more)):
             case.decode(rows=rows if choices.get("rest") != "variant" else (), **choices)
         for shape in ("types", "wide"):
             case.decode(rows=rows, reader=shape, validate=bool(more and more[0].get("validate")))
         case.decode(reader="types", rest="map")
+        for choices in READERS:
+            before = case.decode(**choices)
+            case.decode(before=before, **choices)
+        case.put(of({"late": "integer", "a": "array"}), format_="JSON")
+        case.extend(case.decode(reader="union"), [max(case.texts)], rows[:2])
         for text in versions:
             case.columns(text, "JSON")
             case.columns(text, "JSON", depth=1)

@@ -4,17 +4,24 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tests.plan_records.record import PlanRecord
 from tests.plan_records.texts import show_value
 from tests.scripted_iglu import ManualClock, ScriptedRegistry, make_resolver
 from tests.self_describing import CONFIG, META
-from treaty.client.iglu import IgluKey, Resolver, SchemaDocument, memory_registry, repo_failure
 from treaty.client.iglu import NOT_FOUND as ABSENT
+from treaty.client.iglu import IgluKey, Resolver, SchemaDocument, memory_registry, repo_failure
 from treaty.plan.iglu.casts import make_cast
 from treaty.plan.iglu.columns import FieldType, ObjectType, column_name, derive_type, merge_types, show_type, type_ddl
-from treaty.plan.iglu.resolution import ResolvedSchemas, SchemaResolution, forget_unavailable, is_schema_uri, resolve_schemas
+from treaty.plan.iglu.resolution import (
+    ResolvedSchemas,
+    SchemaResolution,
+    forget_unavailable,
+    is_schema_uri,
+    resolve_schemas,
+)
 from treaty.plan.iglu.shred_plan import ShredPlan, make_shred_plan
 
 PlanCase = Callable[[PlanRecord], None]
@@ -61,8 +68,8 @@ def run_types(case: PlanRecord) -> None:
     """The column of each schema."""
     for leaf in LEAVES:
         for document in (leaf, of(m=leaf), of(("m",), m=leaf)):
-            case.show(json.dumps(document), lambda document=document: derive_type(document))
-            case.attempt("ddl", lambda document=document: [] if (kind := derive_type(document)) is None else [show_type(kind), type_ddl(kind)])
+            case.show(json.dumps(document), derive_type, document)
+            case.attempt("ddl", partial(ddl_lines, document))
 
 
 def run_merges(case: PlanRecord) -> None:
@@ -74,15 +81,29 @@ def run_merges(case: PlanRecord) -> None:
         for new in some:
             try:
                 merged = merge_types(old, new)
-                lines.append(f"{show_type(new)}: {show_type(merged)} {show_value(merged) if isinstance(merged, ObjectType) else ''}".rstrip())
+                lines.append(
+                    f"{show_type(new)}: {show_type(merged)} {show_value(merged) if isinstance(merged, ObjectType) else ''}".rstrip()
+                )
             except ValueError as error:
                 apart.append(show_type(new))
-                lines += [f"{show_type(new)}: {error}"] if isinstance(old, ObjectType) and isinstance(new, ObjectType) else []
+                lines += (
+                    [f"{show_type(new)}: {error}"]
+                    if isinstance(old, ObjectType) and isinstance(new, ObjectType)
+                    else []
+                )
         case.add(f"{show_type(old)} with", [*lines, f"not with {', '.join(apart)}"])
     for names in ((("b",), ("a",)), (("a", "b"), ("b", "a"))):
-        old, new = (derive_type(of(required, a=of(required, a=whole(), b={"type": "array", "items": of(c=TEXT)}), b=TEXT)) for required in names)
+        old, new = (
+            derive_type(of(required, a=of(required, a=whole(), b={"type": "array", "items": of(c=TEXT)}), b=TEXT))
+            for required in names
+        )
         case.show("required", merge_types, old, new)
-    case.show("a path", merge_types, derive_type(of(a=of(b={"type": "array", "items": of(c=TEXT)}))), derive_type(of(a=of(b={"type": "array", "items": of(c=whole())}))))
+    case.show(
+        "a path",
+        merge_types,
+        derive_type(of(a=of(b={"type": "array", "items": of(c=TEXT)}))),
+        derive_type(of(a=of(b={"type": "array", "items": of(c=whole())}))),
+    )
 
 
 def run_casts(beginning: str) -> PlanCase:
@@ -106,9 +127,34 @@ def run_casts(beginning: str) -> PlanCase:
 
 def run_names(case: PlanRecord) -> None:
     """Names of columns, and texts that are names of schemas or not."""
-    for name in ("userId", "HTTPServer", "aB", "ABc", "a1B2", "a_B", "_a", "__", "com.acme-x", "2nd", "größe", "", "é", "A", "aBC", "a-b c"):
+    for name in (
+        "userId",
+        "HTTPServer",
+        "aB",
+        "ABc",
+        "a1B2",
+        "a_B",
+        "_a",
+        "__",
+        "com.acme-x",
+        "2nd",
+        "größe",
+        "",
+        "é",
+        "A",
+        "aBC",
+        "a-b c",
+    ):
         case.show(f"column {name}", column_name, name)
-    for uri in ("iglu:com.acme/a/jsonschema/1-0-0", "iglu:com.acme/a/avro/1-0-0", "iglu:com.acme/a/jsonschema/1-0", "iglu:a", "", "http://x", "iglu:com.acme/a/jsonschema/0-0-0"):
+    for uri in (
+        "iglu:com.acme/a/jsonschema/1-0-0",
+        "iglu:com.acme/a/avro/1-0-0",
+        "iglu:com.acme/a/jsonschema/1-0",
+        "iglu:a",
+        "",
+        "http://x",
+        "iglu:com.acme/a/jsonschema/0-0-0",
+    ):
         case.show(f"uri {uri}", is_schema_uri, uri)
 
 
@@ -121,18 +167,39 @@ def uri(label: str, name: str = "pageView") -> str:
     return f"iglu:com.acme/{name}/jsonschema/{label}"
 
 
-HELD: Mapping[str, Json] = {
+HELD: Mapping[IgluKey | str, Json] = {
     uri("1-0-0"): version("1-0-0", of(url=TEXT, count=whole())), uri("1-0-1"): version("1-0-1", of(url=TEXT, count=TEXT)), uri("1-0-2"): version("1-0-2", of(url={"type": ["string", "null"]}, count={"type": ["integer", "null"]}, more=number())),
     uri("1-1-0"): version("1-1-0", of(("url",), url=TEXT, new=of(_schema_version=TEXT))), uri("2-0-0"): version("2-0-0", {"type": "string"}), uri("2-0-1"): version("2-0-1", of(a=TEXT)), uri("2-0-2"): version("2-0-2", {"type": ["string", "null"]}),
     uri("1-0-0", "page-view"): version("1-0-0", {"type": "object", "additionalProperties": False}, "page-view"), uri("1-0-0", "page_view"): version("1-0-0", of(_schema_version=TEXT, url=whole()), "page_view"), uri("1-0-0", "Envelope"): version("1-0-0", of(data=TEXT), "Envelope"),
 }  # fmt: skip
 
 
+def ddl_lines(document: Any) -> list[str]:
+    """The type of a schema in words."""
+    kind = derive_type(document)
+    return [] if kind is None else [show_type(kind), type_ddl(kind)]
+
+
+def resolved_lines(resolved: ResolvedSchemas) -> list[str]:
+    """Schemas of a batch, and whether their stored form is them."""
+    assert ResolvedSchemas.from_json(resolved.to_json()) == resolved
+    return [*map(show_value, (resolved, resolved.versions, resolved.unavailable)), resolved.to_json()]
+
+
+def shred_without(resolver: Resolver, resolved: ResolvedSchemas, without: tuple[str, ...]) -> list[str]:
+    """The columns of a plan without some schemas."""
+    return shred_lines(make_shred_plan(resolver, resolved, without=without))
+
+
 def shred_lines(plan: ShredPlan) -> list[str]:
     """The columns of a plan, and whether its stored form is it."""
     assert ShredPlan.from_json(plan.to_json()) == plan
     columns = [show_value(column) for column in plan.columns]
-    return [*columns, *(f"{name} in {column.name}" for name, column in plan.by_version.items()), plan.to_json().replace('"', "")]
+    return [
+        *columns,
+        *(f"{name} in {column.name}" for name, column in plan.by_version.items()),
+        plan.to_json().replace('"', ""),
+    ]
 
 
 def run_plans(case: PlanRecord) -> None:
@@ -143,14 +210,19 @@ def run_plans(case: PlanRecord) -> None:
         for labels in (("1-0-0",), ("1-0-2", "1-0-1"), ("1-1-0", "2-0-1"), ("2-0-2", "3-0-0", "none")):
             resolved = resolve_schemas(resolver, [uri(label) for label in labels])
             resolved = ResolvedSchemas(tuple(_without_time(entry) for entry in resolved.entries), resolved.depth)
-            case.attempt(f"resolved {labels}", lambda resolved=resolved: [show_value(resolved), resolved.to_json(), show_value(resolved.versions), show_value(resolved.unavailable), show_value(ResolvedSchemas.from_json(resolved.to_json()) == resolved)])
+            case.attempt(f"resolved {labels}", partial(resolved_lines, resolved))
             alone = make_shred_plan(resolver, resolved)
             earlier = make_shred_plan(resolver, resolved, earlier)
-            case.attempt("alone", lambda alone=alone: shred_lines(alone))
-            case.attempt("after the others", lambda earlier=earlier: shred_lines(earlier))
-        resolved = resolve_schemas(resolver, HELD)
-        for without in ((), ("iglu:com.acme/Envelope/jsonschema/1-*-*",), ("iglu:com.acme/*/jsonschema/*-*-*",), ("iglu:x",)):
-            case.attempt(f"without {without}", lambda without=without, resolved=resolved: shred_lines(make_shred_plan(resolver, resolved, without=without)))
+            case.attempt("alone", partial(shred_lines, alone))
+            case.attempt("after the others", partial(shred_lines, earlier))
+        resolved = resolve_schemas(resolver, map(str, HELD))
+        for without in (
+            (),
+            ("iglu:com.acme/Envelope/jsonschema/1-*-*",),
+            ("iglu:com.acme/*/jsonschema/*-*-*",),
+            ("iglu:x",),
+        ):
+            case.attempt(f"without {without}", partial(shred_without, resolver, resolved, without))
     for text in ('{"shredding": 2}', "{}", '{"shredding": 1, "families": []}'):
         case.show(text, ShredPlan.from_json, text)
         case.show(text, ResolvedSchemas.from_json, text.replace("shredding", "resolved"))
@@ -176,7 +248,10 @@ def run_resolution(case: PlanRecord) -> None:
     case.show("at once", lambda: resolve_schemas(resolver, [known], first))
     clock.advance(3_600_000)
     case.show("later", lambda: resolve_schemas(resolver, [], first))
-    case.show("of the stored form", lambda: resolve_schemas(resolver, [uri("2-0-0", "known")], ResolvedSchemas.from_json(first.to_json())))
+    case.show(
+        "of the stored form",
+        lambda: resolve_schemas(resolver, [uri("2-0-0", "known")], ResolvedSchemas.from_json(first.to_json())),
+    )
     case.show("versions", lambda: first.versions)
 
 

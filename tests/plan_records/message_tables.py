@@ -17,7 +17,10 @@ from treaty.plan.registry_queries import find_version
 
 PlanCase = Callable[[PlanRecord], None]
 P2, P3 = 'syntax = "proto2"; package shop; ', 'syntax = "proto3"; package shop; '
-KNOWN = "".join(f'import "google/{name}.proto"; ' for name in ("protobuf/timestamp", "protobuf/wrappers", "protobuf/struct", "type/date"))
+KNOWN = "".join(
+    f'import "google/{name}.proto"; '
+    for name in ("protobuf/timestamp", "protobuf/wrappers", "protobuf/struct", "type/date")
+)
 SEEDS = range(12)
 
 
@@ -26,6 +29,7 @@ def order(fields: str, head: str = P3, more: str = "") -> str:
 
 
 Choices = Sequence[Mapping[str, Any]]
+READERS: Choices = ({"reader": "latest"}, {"reader": "union"}, {"reader": 1})
 TABLE: Mapping[str, tuple[Sequence[str], Sequence[str], Choices]] = {
     "widths": ((order("int32 a = 1; uint32 b = 2; sint32 c = 3; int64 d = 4; bool e = 5; fixed32 f = 6;"), order("int64 a = 1; uint64 b = 2; sint64 c = 3; int32 d = 4; int32 e = 5; fixed64 f = 6;"), order("uint32 a = 1; int32 b = 2; sint32 c = 3; uint32 d = 4; bool e = 5; fixed32 f = 6;")),
         ("0008ffffffff0f10ffffffff0f", "00208080808010", "002801", "0008ffffffffffffffffff01"), ()),
@@ -33,10 +37,10 @@ TABLE: Mapping[str, tuple[Sequence[str], Sequence[str], Choices]] = {
     "clashes": ((order("int32 a = 1;"), order("string a = 1;"), order("repeated int32 a = 1;"), order("Line a = 1;", more="message Line { int32 x = 1; }"), order("bytes a = 1;")), ("000805", "000a0161", "000a03080505"), ()),
     "lists": ((order("repeated int32 a = 1; repeated string b = 2; map<string, int32> c = 3; repeated Line d = 4; message Line { repeated int64 x = 1; oneof one { int32 y = 2; int32 z = 3; } }"), order("int32 a = 1; string b = 2; map<string, int64> c = 3; Line d = 4; message Line { int64 x = 1; }"), order("repeated int64 a = 1 [packed = false]; map<int32, int32> c = 3;")), ("000a020102", "0008051202" + "6162", "001a050a016b1007", "0022020a00"), ({"defaults": True},)),
     "oneofs": ((order("oneof pick { int32 a = 1; string b = 2; } oneof other { bool c = 3; Line d = 4; } message Line { int32 x = 1; }"), order("oneof pick { int32 a = 1; } string b = 2; optional bool c = 3;"), order("int32 a = 1; oneof late { string b = 2; int64 e = 5; }")), ("000805", "0012016218012202" + "0805", "0028" + "01"), ({"defaults": True}, {"unknown": True})),
-    "enums": ((order("E e = 1; repeated E l = 2;", more="enum E { NONE = 0; ONE = 1; }"), order("E e = 1; F f = 3; enum F { X = 0; Y = 1; }", more="enum E { NONE = 0; ONE = 1; TWO = 2; }"), order("E e = 1; F f = 3; enum F { X = 0; Z = 1; W = 2; }", more="enum E { NONE = 0; UN = 1; ONE = 3; reserved 5; reserved \"FIVE\"; }")), ("000801", "00080212020105", "001802"), ({"defaults": True},)),
-    "older-syntax": ((order('required int32 a = 1; optional string b = 2 [default = "x"]; optional E e = 3 [default = ONE]; optional group G = 4 { optional int32 x = 1; } extensions 100 to 200;', P2, "enum E { NONE = 0; ONE = 1; }"), order('optional int32 a = 1 [default = 7]; repeated string b = 2; optional bytes c = 100; optional double d = 6 [default = -inf];', P2), order("int32 a = 1; string b = 2;")), ("000805", "00", "0012016223080524", "001801"), ({"defaults": True}, {"unknown": True})),
+    "enums": ((order("E e = 1; repeated E l = 2;", more="enum E { NONE = 0; ONE = 1; }"), order("E e = 1; F f = 3; enum F { X = 0; Y = 1; }", more="enum E { NONE = 0; ONE = 1; TWO = 2; }"), order("E e = 1; F f = 3; enum F { X = 0; Z = 1; W = 2; }", more='enum E { NONE = 0; UN = 1; ONE = 3; reserved 5; reserved "FIVE"; }')), ("000801", "00080212020105", "001802"), ({"defaults": True},)),
+    "older-syntax": ((order('required int32 a = 1; optional string b = 2 [default = "x"]; optional E e = 3 [default = ONE]; optional group G = 4 { optional int32 x = 1; } extensions 100 to 200;', P2, "enum E { NONE = 0; ONE = 1; }"), order("optional int32 a = 1 [default = 7]; repeated string b = 2; optional bytes c = 100; optional double d = 6 [default = -inf];", P2), order("int32 a = 1; string b = 2;")), ("000805", "00", "0012016223080524", "001801"), ({"defaults": True}, {"unknown": True})),
     "editions": (('edition = "2023"; package shop; message Order { int32 a = 1 [features.field_presence = IMPLICIT]; string b = 2; Line c = 3 [features.message_encoding = DELIMITED]; message Line { int32 x = 1; } }', 'edition = "2023"; package shop; option features.field_presence = IMPLICIT; message Order { int64 a = 1; repeated int32 d = 4 [features.repeated_field_encoding = EXPANDED]; }'), ("000805", "001b08051c", "0020052006"), ({"defaults": True},)),
-    "known-types": ((f"syntax = \"proto3\"; package shop; {KNOWN} message Order {{ google.protobuf.Timestamp t = 1; google.type.Date d = 2; google.protobuf.Int64Value w = 3; google.protobuf.Struct s = 4; repeated google.protobuf.StringValue l = 5; map<string, google.protobuf.Timestamp> m = 6; }}", f"syntax = \"proto3\"; package shop; {KNOWN} message Order {{ google.protobuf.Timestamp t = 1; google.type.Date d = 2; google.protobuf.UInt64Value w = 3; google.protobuf.Value s = 4; }}"), ("000a0208051204" + "08e40f10", "001a020805", "00"), ({"defaults": True},)),
+    "known-types": ((f'syntax = "proto3"; package shop; {KNOWN} message Order {{ google.protobuf.Timestamp t = 1; google.type.Date d = 2; google.protobuf.Int64Value w = 3; google.protobuf.Struct s = 4; repeated google.protobuf.StringValue l = 5; map<string, google.protobuf.Timestamp> m = 6; }}', f'syntax = "proto3"; package shop; {KNOWN} message Order {{ google.protobuf.Timestamp t = 1; google.type.Date d = 2; google.protobuf.UInt64Value w = 3; google.protobuf.Value s = 4; }}'), ("000a0208051204" + "08e40f10", "001a020805", "00"), ({"defaults": True},)),
     "recursion": ((order("int32 v = 1; Order next = 2; repeated Order more = 3; map<string, Order> named = 4; Other other = 5;", more="message Other { Order order = 1; int32 x = 2; }"),), ("0008011207080212030803" + "1200", "0008011a020805"), ({"depth": 1}, {"depth": 5}, {"message": "shop.Other", "depth": 2}, {"message": "shop.Nobody"})),
     "several-messages": ((P3 + "message A { int32 x = 1; } message B { string y = 1; A a = 2; message C { int32 z = 1; } }", P3 + "message B { string y = 1; } message A { int64 x = 1; } message D { int32 w = 1; }", P3 + "message Z { int32 x = 1; }"), ("000805", "02020a0179", "0405" + "0805", "0202000805", "040200" + "0805", "020200"), ({"message": "shop.A"}, {"message": ".shop.B"}, {"message": "shop.B.C"}, {"message": "A"}, {"message": "shop.D"})),
     "docs": ((P3 + "// of all\nmessage Order {\n// a number\nint32 a = 1;\n/* a part */ Line l = 2; message Line { // deep\n int32 x = 1; } }",), (), ()),
@@ -53,7 +57,7 @@ def run_table(name: str) -> PlanCase:
     def run(case: PlanRecord) -> None:
         ids = [one for one in case.put(*versions, format_="PROTOBUF") if one > 0]
         rows = [header(one) + bytes.fromhex(payload) for one in ids for payload in payloads]
-        for choices in ({"reader": "latest"}, {"reader": "union"}, {"reader": 1}, *({"reader": "union", **one} for one in more)):
+        for choices in (*READERS, *({"reader": "union", **one} for one in more)):
             case.decode(rows=rows, **choices)
         for shape in ("types", "wide"):
             case.decode(rows=rows[:6], reader=shape)
@@ -88,8 +92,29 @@ def run_references(case: PlanRecord) -> None:
 class FileChanges:
     """A random file whose fields come, go, widen and clash; the same for the same seed."""
 
-    KINDS = ("int32", "int64", "uint32", "uint64", "sint32", "sint64", "bool", "string", "bytes", "double", "E", "Line", "fixed32")
-    WIDER: Mapping[str, str] = {"int32": "int64", "uint32": "uint64", "sint32": "sint64", "string": "bytes", "int64": "uint32", "bool": "int32"}
+    KINDS = (
+        "int32",
+        "int64",
+        "uint32",
+        "uint64",
+        "sint32",
+        "sint64",
+        "bool",
+        "string",
+        "bytes",
+        "double",
+        "E",
+        "Line",
+        "fixed32",
+    )
+    WIDER: Mapping[str, str] = {
+        "int32": "int64",
+        "uint32": "uint64",
+        "sint32": "sint64",
+        "string": "bytes",
+        "int64": "uint32",
+        "bool": "int32",
+    }
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
@@ -123,7 +148,9 @@ class FileChanges:
     def text(self) -> str:
         """The file."""
         inside = f"message Line {{ {self.members(self.line)} }}"
-        return order(f"{self.members(self.order)} {inside}", self.head, f"enum E {{ {'; '.join(dict.fromkeys(self.symbols))}; }}")
+        return order(
+            f"{self.members(self.order)} {inside}", self.head, f"enum E {{ {'; '.join(dict.fromkeys(self.symbols))}; }}"
+        )
 
     def members(self, fields: Mapping[int, Sequence[str]]) -> str:
         """The fields of a message."""
@@ -158,7 +185,11 @@ def run_seed(seed: int) -> PlanCase:
                 rows += make_frames(case, number, schema_id, changes.dice)
             for _ in range(1 + seed % 2):
                 changes.change()
-        for choices in ({"reader": "union"}, {"reader": "latest", "defaults": True}, {"reader": "union", "unknown": True}):
+        for choices in (
+            {"reader": "union"},
+            {"reader": "latest", "defaults": True},
+            {"reader": "union", "unknown": True},
+        ):
             case.decode(rows=rows, **choices)
 
     return run

@@ -24,6 +24,7 @@ from treaty.arrow.encoding.protobuf import make_batch_writer
 from treaty.arrow.types import arrow_type
 from treaty.client.connection import Connection
 from treaty.core.messages.registration import Register
+from treaty.core.messages.request import Request
 from treaty.core.names import subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.schema import Draft
@@ -86,6 +87,10 @@ class PlanRecord:
             self.add(title, [*lines()])
         except REFUSED as error:
             self.add(f"{title} is refused", refusal_lines(error))
+
+    def ask(self, request: Request[Any]) -> None:
+        """The answer of the registry."""
+        self.attempt(show_value(request), lambda: [show_value(self.registry.ask(request).answer)])
 
     def show(self, title: str, function: Callable[..., Any], *arguments: Any, **choices: Any) -> None:
         """The value of a function, or its refusal."""
@@ -177,9 +182,7 @@ class PlanRecord:
             self.attempt("payloads", lambda: self._payloads(plan, rows))
         return plan
 
-    def derive(
-        self, title: str, columns: Sequence[Column], derive: DeriveOptions, *, subject: str = SUBJECT
-    ) -> None:
+    def derive(self, title: str, columns: Sequence[Column], derive: DeriveOptions, *, subject: str = SUBJECT) -> None:
         """The schema that is derived from columns and made a version, with the plan; before that what a check says."""
         options = EncodeOptions(derive=derive, register=True)
         self.add(f"derive {title} as {subject}: {', '.join(map(show_column, columns))}", ())

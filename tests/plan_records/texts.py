@@ -10,7 +10,7 @@ from typing import Any
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from treaty.core.refusals import Refusal
-from treaty.core.state.columns import Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import Column, Columns, ColumnType, Decimal, List, Map, Scalar
 from treaty.plan.avro.converted_leaves import explain_overflow, list_conversions, list_places, must_be_exact
 from treaty.plan.avro.envelope import nest_record
 from treaty.plan.avro.limited import strip_limits, strip_to_limits, widen_decimals
@@ -23,7 +23,7 @@ from treaty.plan.format_plans import AvroFormatPlan, ProtobufFormatPlan
 from treaty.plan.suspect_rows import find_suspect_rows
 from treaty.plan.value import DecodePlan
 
-LONGEST = 240
+LONGEST = 220
 """Characters that a line has at most, before the digest of the whole."""
 PAIR = 2
 SEAL = bytes((3, 5, 1, 7, 9, 1, 3, 5))
@@ -141,7 +141,9 @@ def decode_plan_lines(plan: DecodePlan, texts: Mapping[int, str]) -> Iterator[st
     yield from plan.explain().split("\n")
     assert DecodePlan.from_json(plan.to_json()) == plan, "the stored form is read as another plan"
     yield from named_lines(plan, ("engine", "depth", "case_sensitive"), {"depth": 3, "case_sensitive": True})
-    yield f"type: {compact(plan.type)}" if not plan.columns else f"type of {len(plan.columns)}: {digest_text(plan.type)}"
+    yield (
+        f"type: {compact(plan.type)}" if not plan.columns else f"type of {len(plan.columns)}: {digest_text(plan.type)}"
+    )
     yield f"reader: {compact(plan.reader)}"
     for writer in plan.writers:
         if compact(writer.text) != compact(texts.get(writer.schema_id, "")).replace(": ", ":").replace(", ", ","):

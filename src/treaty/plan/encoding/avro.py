@@ -67,10 +67,10 @@ class _AvroTargets:
             case AvroUnion():
                 only_branch = self._unwrap_nullable(resolved)
                 parts = tuple(part for part in resolved.branches if not is_null(part))
-                if not isinstance(only_branch, AvroUnion) or not parts:
+                if not isinstance(only_branch, AvroUnion):
                     return self.find_target(only_branch)
                 branches = tuple((part, self._print_least(part, 0)) for part in parts)
-                return UnionTarget(branches, nullable=self._is_nullable(resolved))
+                return UnionTarget(branches)
         return self._leaf(resolved)
 
     def _unwrap_nullable(self, node: AvroType) -> AvroType:

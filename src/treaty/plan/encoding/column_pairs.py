@@ -60,7 +60,7 @@ class _ColumnPairing:
         target = self.find_target(handle)
         if isinstance(target, UnionTarget):
             conversion = self._pair_choice(have, target, path)
-            return replace(conversion, required=nullable and not target.nullable) if conversion else None
+            return replace(conversion, required=nullable) if conversion else None
         match target, have:
             case LeafTarget(), _:
                 conversion = self._pair_leaf(have, target, path)
@@ -136,8 +136,6 @@ class _ColumnPairing:
         if column is not None:
             free = column.nullable and not member.nullable
             conversion = self.place(column.type, member.handle, member_path, nullable=free)
-            if conversion is not None and member.nullable:
-                conversion = replace(conversion, required=False)
             if conversion is not None and member.present:
                 conversion = ColumnConversion(
                     member_path, "present", "VARIANT", conversion.type, parts=(ConversionPart("", "", conversion),)
@@ -154,7 +152,6 @@ class _ColumnPairing:
         inside = self.place(have.element, target.item, f"{path}/[]", nullable=free)
         if inside is None:
             return None
-        inside = inside if not target.nullable else replace(inside, required=False)
         kind = f"ARRAY<{inside.type}>"
         return ColumnConversion(
             path, "items", kind, type_ddl(have), same=inside.same, parts=(ConversionPart("", "", inside),)
@@ -166,7 +163,6 @@ class _ColumnPairing:
         value = self.place(have.value, target.value, f"{path}/{{}}", nullable=free)
         if key is None or value is None:
             return None
-        value = value if not target.nullable else replace(value, required=False)
         checks = () if key.same else (LossCheck("keys"),)
         kind = f"MAP<{key.type}, {value.type}>"
         parts = (ConversionPart("key", "", key), ConversionPart("value", "", value))

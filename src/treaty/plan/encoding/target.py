@@ -68,10 +68,9 @@ class MapTarget:
 
 @dataclass(frozen=True, slots=True)
 class UnionTarget:
-    """One of several branches, each with its Spark type, as a struct with a member for each; `nullable`: or null."""
+    """One of several branches, each with its Spark type, as a struct with a member for each."""
 
     branches: tuple[tuple[Handle, str], ...]
-    nullable: bool = False
 
 
 Target = LeafTarget | RecordTarget | ListTarget | MapTarget | UnionTarget

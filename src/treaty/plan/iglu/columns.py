@@ -218,7 +218,8 @@ def _integer(schema: Mapping[str, Any]) -> LeafType:
 def _find_bounds(schema: Mapping[str, Any]) -> list[float] | None:
     """The least and the largest value; None where one is not said, or is no number, as in a document that is no schema."""
     bounds = [schema.get("minimum"), schema.get("maximum")]
-    return bounds if all(isinstance(one, int) or (isinstance(one, float) and isfinite(one)) for one in bounds) else None
+    numbers = [one for one in bounds if isinstance(one, int) or (isinstance(one, float) and isfinite(one))]
+    return numbers if len(numbers) == len(bounds) else None
 
 
 def _number(schema: Mapping[str, Any]) -> LeafType:
