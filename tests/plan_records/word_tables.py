@@ -115,7 +115,9 @@ def run_translations(case: PlanRecord) -> None:
                 not in {"UncarriedError", "TypeError", "AttributeError", "ValueError", "KeyError", "OverflowError"}
             ]
             same = sum(" " not in text for text in kept)
-            lines += [f"as {other}: {same} as they are; {'; '.join(text for text in kept if ' ' in text)}"] if kept else []
+            lines += (
+                [f"as {other}: {same} as they are; {'; '.join(text for text in kept if ' ' in text)}"] if kept else []
+            )
         case.add(name, lines)
 
 
