@@ -63,9 +63,10 @@ def run_table(name: str) -> PlanCase:
         for shape in ("types", "wide"):
             case.decode(rows=rows, reader=shape, validate=bool(more and more[0].get("validate")))
         case.decode(reader="types", rest="map")
-        case.decode(before=case.decode(reader="union"), reader="union")
+        plan = case.decode(reader="union")
+        case.decode(before=plan, reader="union")
         case.put(of({"late": "integer", "a": "array"}), format_="JSON")
-        case.extend(case.decode(reader="union"), [max(case.texts)], rows[:2])
+        case.extend(plan, [max(case.texts)], rows[:2])
         for text in versions:
             case.columns(text, "JSON")
             case.columns(text, "JSON", depth=1)

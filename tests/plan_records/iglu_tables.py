@@ -93,11 +93,11 @@ def run_merges(case: PlanRecord) -> None:
                 )
         case.add(f"{show_type(old)} with", [*lines, f"not with {', '.join(apart)}"])
     for names in ((("b",), ("a",)), (("a", "b"), ("b", "a"))):
-        old, new = (
+        pair = [
             derive_type(of(required, a=of(required, a=whole(), b={"type": "array", "items": of(c=TEXT)}), b=TEXT))
             for required in names
-        )
-        case.show("required", merge_types, old, new)
+        ]
+        case.show("required", merge_types, *pair)
     case.show(
         "a path",
         merge_types,

@@ -106,8 +106,9 @@ def run_translations(case: PlanRecord) -> None:
     sides = {name: side_of(kind) for name, kind in KINDS.items()}
     for name, source in sides.items():
         lines = []
+        own_values = [value for value in VALUES if answer(encode_default, value, source).startswith("x'")]
         for other, target in sides.items():
-            answers = {show_value(value): answer(translate_default, value, source, target) for value in VALUES}
+            answers = {show_value(value): answer(translate_default, value, source, target) for value in own_values}
             kept = [
                 f"{value} {became}" if value != became else value
                 for value, became in answers.items()
