@@ -23,7 +23,7 @@ from treaty.plan.format_plans import AvroFormatPlan, ProtobufFormatPlan
 from treaty.plan.suspect_rows import find_suspect_rows
 from treaty.plan.value import DecodePlan
 
-LONGEST = 220
+LONGEST = 200
 """Characters that a line has at most, before the digest of the whole."""
 PAIR = 2
 SEAL = bytes((3, 5, 1, 7, 9, 1, 3, 5))
