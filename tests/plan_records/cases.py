@@ -20,6 +20,7 @@ from tests.plan_records import (
     iglu_tables,
     message_tables,
     mixed_tables,
+    name_tables,
     word_tables,
 )
 from tests.plan_records.record import PlanRecord
@@ -37,7 +38,7 @@ ROOMS: Mapping[str, Mapping[str, PlanCase]] = {
     "message": message_tables.CASES,
     "mixed": mixed_tables.CASES,
     "seeded": avro_seeds.CASES,
-    "words": word_tables.CASES,
+    "words": {**word_tables.CASES, **name_tables.CASES},
 }
 """By room, which is the beginning of a file's name."""
 CASES: Mapping[str, PlanCase] = {
