@@ -197,11 +197,11 @@ class _ColumnPairing:
         return ColumnConversion(path, "branch", f"STRUCT<{kinds}>", best.have, parts=parts, constant=names[best_place])
 
 
-def _rank_branch(fitting: tuple[int, ColumnConversion]) -> tuple[bool, bool, int, bool, int]:
+def _rank_branch(fitting: tuple[int, ColumnConversion]) -> tuple[bool, int, bool, int]:
     """How good a branch is for a value, the least first: a number goes to a number that holds it and not to a text, else the later one counts."""
     place, conversion = fitting
     is_spelled = conversion.type == "STRING" and conversion.have != "STRING"
-    return not conversion.same, conversion.way != "keep", len(conversion.checks), is_spelled, -place
+    return not conversion.same, len(conversion.checks), is_spelled, -place
 
 
 def _null(kind: str) -> ColumnConversion:
