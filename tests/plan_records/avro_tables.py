@@ -299,7 +299,7 @@ def run_table(name: str) -> PlanCase:
         frames = [frame(ids[at], plain_text(json.loads(versions[at])), row) for at, row in rows if ids[at] > 0]
         case.decode(rows=frames, reader="union")
         case.decode(rows=frames, reader="latest")
-        case.decode(rows=frames[::2], reader=1)
+        case.decode(reader=1)
         if any(word in text for text in versions for word in ("logical", '"double"', '"float"')):
             case.decode(rows=frames, reader="union", lossy="allow")
         for text in versions:

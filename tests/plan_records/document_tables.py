@@ -31,7 +31,6 @@ FINE = {**CENTS, "connect.parameters": {"scale": "5", "connect.decimal.precision
 SMALL = {"type": "integer", "minimum": -5, "maximum": 500, "connect.type": "int32"}
 FLOAT = {"type": "number", "connect.type": "float32"}
 Choices = Sequence[Mapping[str, Any]]
-READERS: Choices = ({"reader": "latest"}, {"reader": "union"}, {"reader": 1})
 TABLE: Mapping[str, tuple[Sequence[str], Sequence[str], Choices]] = {
     "numbers": ((of({"a": "integer", "b": "number", "c": SMALL, "d": FLOAT, "e": CENTS}), of({"a": "number", "b": "integer", "c": "integer", "d": "number", "e": FINE}), of({"a": SMALL, "b": FLOAT, "c": FLOAT, "d": SMALL, "e": MILLS}), of({"a": "integer", "c": "string", "e": "number"})),
         ('{"a":1,"b":0.5,"c":7,"d":1.5,"e":12.34}', '{"a":1.0,"b":1e3,"c":99999999999,"d":1e300,"e":12.345678}', '{"a":"x"}', '{"a":null,"b":-0.0}', '{"a":9007199254740993,"b":9007199254740993}'), ({"validate": True},)),
@@ -59,12 +58,14 @@ def run_table(name: str) -> PlanCase:
     def run(case: PlanRecord) -> None:
         ids = [one for one in case.put(*versions, format_="JSON") if one > 0]
         rows = [header(one) + text.encode() for one in ids[:3] for text in texts]
-        for choices in (*READERS, *({"reader": "union", **one} for one in more)):
-            case.decode(rows=rows if choices.get("rest") != "variant" else (), **choices)
+        case.decode(rows=rows, reader="latest")
+        case.decode(reader=1)
+        plan = case.decode(rows=rows, reader="union")
+        for choices in more:
+            case.decode(rows=rows if choices.get("rest") != "variant" else (), **{"reader": "union", **choices})
         for shape in ("types", "wide"):
             case.decode(rows=rows, reader=shape, validate=bool(more and more[0].get("validate")))
         case.decode(reader="types", rest="map")
-        plan = case.decode(reader="union")
         case.decode(before=plan, reader="union")
         case.put(of({"late": "integer", "a": "array"}), format_="JSON")
         case.extend(plan, [max(case.texts)], rows[:2])

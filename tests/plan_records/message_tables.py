@@ -56,12 +56,12 @@ def run_table(name: str) -> PlanCase:
         ids = [one for one in case.put(*versions, format_="PROTOBUF") if one > 0]
         rows = [header(one) + bytes.fromhex(payload) for one in ids for payload in payloads]
         case.decode(rows=rows, reader="latest")
-        case.decode(rows=rows[::2], reader=1)
+        case.decode(reader=1)
         plan = case.decode(rows=rows, reader="union")
         for choices in more:
             case.decode(rows=rows, **{"reader": "union", **choices})
-        for shape in ("types", "wide"):
-            case.decode(rows=rows[:6], reader=shape)
+        case.decode(rows=rows[:6], reader="types")
+        case.decode(reader="wide")
         case.put(order("int64 late = 77; int32 a = 1;"), format_="PROTOBUF")
         case.extend(plan, [max(case.texts, default=1)], rows[:2])
         for text in versions[:2]:
