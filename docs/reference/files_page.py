@@ -24,7 +24,11 @@ def page() -> str:
 
 def _section(folder: PurePosixPath, files: list[Path]) -> str:
     sentence = next((_sentence(file) for file in files if file.name == "__init__.py"), "")
-    rows = [f"| `{file.name}` | {_sentence(file)}{_numbers(file)} |\n" for file in files if file.name != "__init__.py"]
+    rows = [
+        f"| `{file.relative_to(_ROOT / 'treaty').as_posix()}` | {_sentence(file)}{_numbers(file)} |\n"
+        for file in files
+        if file.name != "__init__.py"
+    ]
     table = "\n| file | what it is for |\n|---|---|\n" + "".join(rows) if rows else ""
     return f"\n## {folder}\n\n{sentence}\n{table}"
 

@@ -202,7 +202,7 @@ def test_a_schema_that_only_a_pointer_leads_to_is_found_by_its_uri_in_any_order(
     document = model(json.dumps({**own, "foo": foo}), bound)
     found = follow_reference(document, get_child(document.root, "properties", "x"))
     assert found is not None
-    assert (found.text, found.value) == (0, {"type": "string"})
+    assert (found.text_number, found.value) == (0, {"type": "string"})
 
 
 def test_relative_uris_in_a_resolved_text_lead_from_their_place() -> None:

@@ -22,7 +22,7 @@ from treaty.assemble import connect
 from treaty.core.refusals import OutcomeUnknown, Refusal, SubjectNotFound, Unavailable
 
 FOREVER = float("inf")
-KILLS = 2
+KILLS = 3
 """Kills in `make test`; the soak has more."""
 BACKENDS = [pytest.param(name, marks=[pytest.mark.jvm] if name.startswith("kafka") else []) for name in STORES]
 

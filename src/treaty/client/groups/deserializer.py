@@ -190,12 +190,12 @@ class GroupDeserializer:
         if group_type is not None and group_type.read is not None:
             return group_type.read
         if not has_payloads(version.format):
-            return bytes
+            return bytes  # the payload as it is
         key = (version.format, group_type.name if group_type is not None else None)
         if key not in self._readers:
             self._readers[key] = make_payload_reader(self._versions, version.format, group_type, self._settings)
-        opened, header = self._readers[key], make_frame_header(self._versions, version)
-        return lambda payload: opened(payload, "", "value", header).value
+        read_payload, headers = self._readers[key], make_frame_header(self._versions, version)
+        return lambda payload: read_payload(payload, "", "value", headers).value
 
     def _resolve(self, draft: Draft) -> ResolvedSchema:
         return fetch_resolved_schema(self._registry, draft.format, draft.text, draft.references, self._subject)

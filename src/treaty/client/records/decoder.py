@@ -70,7 +70,7 @@ class RecordDecoder:
             return DecodedPart(show_data(data))
         if how == "schema":
             return self._decode_framed(data, part, tuple(headers))
-        given_headers = tuple(headers)
+        given_headers = tuple(headers)  # "auto": by the schema where the data names one, else as text
         if data[:1] in {b"\0", b"\1"} or any(name == HEADER_OF[part] for name, _ in given_headers):
             try:
                 return self._decode_framed(data, part, given_headers)

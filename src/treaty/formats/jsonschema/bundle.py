@@ -30,8 +30,9 @@ def build_bundle(document: JsonSchema) -> Json:
     if len(document.roots) == 1:
         return root.value
     nodes = list_nodes(document)
-    texts = {node.text for node in nodes if node.text and not meta_schema(document.roots[node.text].base)}
-    if not texts or not isinstance(root.value, dict):
+    text_numbers = {node.text_number for node in nodes} - {0}
+    other_texts = [number for number in sorted(text_numbers) if not meta_schema(document.roots[number].base)]
+    if not other_texts or not isinstance(root.value, dict):
         return root.value
     uris = _name_resources(document, nodes)
     bundle = _rewrite_references(document, root, nodes, uris)
@@ -41,9 +42,9 @@ def build_bundle(document: JsonSchema) -> Json:
     held = bundle.get(keyword)
     definitions: dict[str, Json] = dict(held) if isinstance(held, dict) else {}
     bundle[keyword] = definitions
-    for text in sorted(texts):
-        other = document.roots[text]
-        name = _shorten(document, uris[text][other.base])
+    for number in other_texts:
+        other = document.roots[number]
+        name = _shorten(document, uris[number][other.base])
         while name in definitions:
             name += "_"
         definitions[name] = _identify_text(document, other, nodes, uris)
@@ -54,14 +55,14 @@ def split_texts(document: JsonSchema) -> tuple[Json, dict[str, Json]]:
     """The own text, and by their URIs all others that it leads to, with references that need no names."""
     nodes = list_nodes(document)
     uris = _name_resources(document, nodes)
-    texts = {node.text for node in nodes}
+    texts = {node.text_number for node in nodes}
     own = (
         _complete(document, document.root, nodes, uris)
         if isinstance(document.root.value, dict)
         else document.root.value
     )
     roots = [document.roots[text] for text in sorted(texts) if text]
-    by_uri = {uris[root.text][root.base]: _complete(document, root, nodes, uris) for root in roots}
+    by_uri = {uris[root.text_number][root.base]: _complete(document, root, nodes, uris) for root in roots}
     if by_uri:
         by_uri[document.root.base] = own
     return own, by_uri
@@ -70,7 +71,7 @@ def split_texts(document: JsonSchema) -> tuple[Json, dict[str, Json]]:
 def _complete(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode], uris: ResourceUris) -> Json:
     """A text that says its draft, and its URI where that was changed."""
     head: dict[str, Json] = {"$schema": root.draft.uri}
-    uri = uris[root.text][root.base]
+    uri = uris[root.text_number][root.base]
     if uri != root.base:
         fragment = split_uri(own_uri(root.value, root.draft))[1]
         head[root.draft.identifier] = uri + (f"#{fragment}" if fragment else "")
@@ -93,23 +94,23 @@ def list_nodes(document: JsonSchema) -> list[SchemaNode]:
                 continue
             resource, target = find_resource(document, node, to), locate_schema(document, node, to)
             if resource is not None and target is not None:
-                waiting += (target, resource, document.roots[target.text])
+                waiting += (target, resource, document.roots[target.text_number])
     return list(by_key.values())
 
 
 def _name_resources(document: JsonSchema, nodes: list[SchemaNode]) -> ResourceUris:
     """The URIs of all texts and of the resources inside them. Of those that have the same one, the first keeps it."""
-    uris: dict[int, dict[str, str]] = {root.text: {} for root in document.roots}
+    uris: dict[int, dict[str, str]] = {root.text_number: {} for root in document.roots}
     uses: dict[str, int] = {}
-    for node in (*document.roots, *sorted(nodes, key=lambda one: one.text)):
-        if node.base in uris[node.text]:
+    for node in (*document.roots, *sorted(nodes, key=lambda one: one.text_number)):
+        if node.base in uris[node.text_number]:
             continue
         uri = node.base
         while uri in uses:
             uses[node.base] += 1
             uri = number_uri(node.base, uses[node.base])
         uses[uri] = 0
-        uris[node.text][node.base] = uri
+        uris[node.text_number][node.base] = uri
     return uris
 
 
@@ -130,7 +131,7 @@ def _identify_text(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNod
     if draft.number < 2019 and isinstance(value.get("$ref"), str):
         value = _wrap_reference(value, root)
     # Whether the outer or the inner draft says where the URI stands, readers do not agree.
-    uri = _shorten(document, uris[root.text][root.base])
+    uri = _shorten(document, uris[root.text_number][root.base])
     head: dict[str, Json] = dict.fromkeys((document.root.draft.identifier, draft.identifier), uri)
     if draft != document.root.draft:
         head["$schema"] = draft.uri
@@ -159,9 +160,9 @@ def _rewrite_references(
     value = _copy(root.value)
     if not isinstance(value, dict):
         return {} if value else {"not": {}}
-    own = {node.place: node for node in nodes if node.text == root.text}
-    if any(uri != base for base, uri in uris[root.text].items()):
-        _rewrite_identifiers(document, value, own, uris[root.text])
+    own = {node.place: node for node in nodes if node.text_number == root.text_number}
+    if any(uri != base for base, uri in uris[root.text_number].items()):
+        _rewrite_identifiers(document, value, own, uris[root.text_number])
     for node in own.values():
         for word in REFERRING:
             to = get_reference(node, word)
@@ -174,7 +175,7 @@ def _rewrite_references(
             if resource is None or meta_schema(resource.base):
                 continue
             before, fragment = split_uri(to)
-            base, uri = uris[root.text][node.base], uris[resource.text].get(resource.base, resource.base)
+            base, uri = uris[root.text_number][node.base], uris[resource.text_number].get(resource.base, resource.base)
             if join_uri(base, before) != uri:
                 _holder(value, node)[word] = _shorten(document, uri, base) + (f"#{fragment}" if fragment else "")
     return value

@@ -50,7 +50,7 @@ def find_cycles(document: JsonSchema, own: Sequence[SchemaNode]) -> Iterator[Dia
                 open_.discard(schema.key)
                 closed.add(schema.key)
             elif inner.key in open_:
-                if schema.text == 0:
+                if schema.text_number == 0:
                     yield _fault(schema)
             elif inner.key not in closed:
                 open_.add(inner.key)

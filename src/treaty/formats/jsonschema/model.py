@@ -43,13 +43,13 @@ class SchemaNode:
     base: str
     place: str
     draft: JsonSchemaDraft
-    text: int = 0
-    """Which text: 0 is the schema's own, the others are those that references lead to."""
+    text_number: int = 0
+    """Of which text: 0 is the schema's own, the others are those that references lead to, in the order of `roots`."""
 
     @property
     def key(self) -> tuple[int, str]:
         """What distinguishes this place from all others of one document."""
-        return (self.text, self.place)
+        return (self.text_number, self.place)
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

@@ -52,7 +52,7 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> JsonSchema:  # noqa:
         resolved.text,
     )
     if strict:
-        lost = [(node, to) for node, to in builder.blocked if node.text == 0 and DRAFT_3 not in to]
+        lost = [(node, to) for node, to in builder.blocked if node.text_number == 0 and DRAFT_3 not in to]
         check_document(document, builder.own, lost, builder.shared)
     return document
 
@@ -137,10 +137,10 @@ class DocumentBuilder:
         base = join_uri(uri, own_uri(value, draft))
         root = SchemaNode(value, base, "", draft, len(self.roots))
         self.roots.append(root)
-        self.text_resources[root.text, base] = root
+        self.text_resources[root.text_number, base] = root
         for name in (base, uri):
             self.resources.setdefault(name, root)
-        return root.text
+        return root.text_number
 
     def bind(self, bound: ResolvedReference) -> None:
         """Take in the text that a reference leads to, under its name as it is and as the own text may mean it."""
@@ -195,7 +195,7 @@ class DocumentBuilder:
 
     def _ignores(self, node: SchemaNode, to: str) -> bool:
         """Whether a reference leads out of a self-describing schema of Iglu, whose clients read it as the empty schema."""
-        top = self.roots[node.text].value
+        top = self.roots[node.text_number].value
         is_iglu = isinstance(top, dict) and top.get("$schema") == SELF_DESCRIBING and isinstance(top.get("self"), dict)
         uri = join_uri(node.base, split_uri(to)[0])
         return is_iglu and uri.startswith(("http://", "https://")) and (uri in self.empty or uri not in self.resources)
@@ -207,7 +207,7 @@ class DocumentBuilder:
         root = self.empty[uri] = self.empty.get(uri) or self.roots[self.add({}, uri)]
         steps = parse_pointer(fragment)
         if steps is None:
-            self.text_resources[root.text, f"{root.base}#{fragment}"] = root
+            self.text_resources[root.text_number, f"{root.base}#{fragment}"] = root
             return
         value = root.value
         for step in steps:
@@ -234,7 +234,7 @@ class DocumentBuilder:
                     if to is not None:
                         self._referring.append((node, to))
                 waiting += reversed(list(list_subschemas(node, only_kept=ignores_siblings(node))))
-            if node.text == 0:
+            if node.text_number == 0:
                 self.own.append(node)
 
     def _name(self, node: SchemaNode, value: Mapping[str, Json]) -> None:
@@ -253,17 +253,17 @@ class DocumentBuilder:
             if isinstance(named, str) and named:
                 self._anchor(node, named)
                 if word == "$dynamicAnchor":
-                    self.dynamic.add((node.text, f"{node.base}#{named}"))
+                    self.dynamic.add((node.text_number, f"{node.base}#{named}"))
         if node.draft.number == 2019 and value.get("$recursiveAnchor") is True:
-            self.dynamic.add((node.text, f"{node.base}#"))
+            self.dynamic.add((node.text_number, f"{node.base}#"))
 
     def _anchor(self, node: SchemaNode, anchor: str) -> None:
         self._share(node, f"{node.base}#{anchor}")
 
     def _share(self, node: SchemaNode, uri: str) -> None:
-        first = self.text_resources.setdefault((node.text, uri), node)
+        first = self.text_resources.setdefault((node.text_number, uri), node)
         if first.key != node.key:
-            self.shared.setdefault((node.text, uri), [first]).append(node)
+            self.shared.setdefault((node.text_number, uri), [first]).append(node)
 
     def _meta(self, node: SchemaNode, to: str) -> SchemaNode | None:
         """Take in the meta-schemas of a draft if the reference leads to one; then where it leads."""

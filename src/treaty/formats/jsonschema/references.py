@@ -51,9 +51,11 @@ def enter_schema(value: Json, place: str, outer: SchemaNode) -> SchemaNode:
     draft = outer.draft
     named = own_uri(value, draft)
     if not named:
-        return SchemaNode(value, outer.base, place, draft, outer.text)
+        return SchemaNode(value, outer.base, place, draft, outer.text_number)
     assert isinstance(value, dict)
-    return SchemaNode(value, join_uri(outer.base, named), place, find_draft(value.get("$schema")) or draft, outer.text)
+    return SchemaNode(
+        value, join_uri(outer.base, named), place, find_draft(value.get("$schema")) or draft, outer.text_number
+    )
 
 
 def get_child(node: SchemaNode, *steps: str | int) -> SchemaNode:
@@ -115,10 +117,10 @@ def find_resource(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNo
     before those of others; a text that is bound under the very words of the reference comes last.
     """
     before = split_uri(to)[0]
-    if not before and node.base == places.roots[node.text].base:
-        return places.roots[node.text]
+    if not before and node.base == places.roots[node.text_number].base:
+        return places.roots[node.text_number]
     uri = join_uri(node.base, before)
-    root = places.text_resources.get((node.text, uri)) or places.resources.get(uri)
+    root = places.text_resources.get((node.text_number, uri)) or places.resources.get(uri)
     if root is None and before:
         text_number = places.names.get(to, places.names.get(before))
         root = places.roots[text_number] if text_number is not None else None
@@ -133,7 +135,7 @@ def locate_schema(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNo
     fragment = split_uri(to)[1]
     steps = parse_pointer(fragment)
     if steps is None:
-        return places.text_resources.get((root.text, f"{root.base}#{fragment}"))
+        return places.text_resources.get((root.text_number, f"{root.base}#{fragment}"))
     return _follow_steps(root, steps)
 
 

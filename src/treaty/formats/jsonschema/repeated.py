@@ -43,7 +43,7 @@ def _is_outside(node: SchemaNode, inner: frozenset[tuple[int, str]]) -> bool:
     """Whether no schema that repeats a URI is around this one: its fragments surely stay in the text."""
     place = node.place
     while place:
-        if (node.text, place) in inner:
+        if (node.text_number, place) in inner:
             return False
         place = place.rpartition("/")[0]
     return True
@@ -54,13 +54,13 @@ def _list_names(document: JsonSchema, node: SchemaNode, to: str) -> Iterator[tup
     resource = find_resource(document, node, to)
     if resource is None:
         return
-    yield resource.text, resource.base
+    yield resource.text_number, resource.base
     fragment = split_uri(to)[1]
     if parse_pointer(fragment) is None:
-        yield resource.text, f"{resource.base}#{fragment}"
+        yield resource.text_number, f"{resource.base}#{fragment}"
     target = locate_schema(document, node, to)
     if target is not None:
-        yield target.text, target.base
+        yield target.text_number, target.base
 
 
 def _find_pair(schemas: Sequence[SchemaNode], digests: dict[int, str]) -> tuple[SchemaNode, SchemaNode] | None:

@@ -97,7 +97,7 @@ def _plan_type(rows: MetastoreRows, described: ProjectObject, statement: CreateT
         "" if row is None else print_type(row),
         print_type_statement(labelled),
     )
-    foreign = _refuse_label(rows, described, statement.label, "" if row is None else row.label)
+    foreign = _find_label_refusal(rows, described, statement.label, "" if row is None else row.label)
     if foreign is not None:
         return [replace(step, action=CHANGE, refusal=foreign)]
     if row is not None and is_same_type(statement, row):
@@ -105,7 +105,7 @@ def _plan_type(rows: MetastoreRows, described: ProjectObject, statement: CreateT
     definition = print_column_type(statement.type)
     rows.planned.planned_types[key] = StoredType(statement.name, definition, 0, comment=statement.comment)
     rows.coming.add(described.key)
-    refusal = _refuse_type(rows, statement)
+    refusal = _find_type_refusal(rows, statement)
     if refusal is not None and refusal.rule in NAME_RULES:
         return [refuse_name(rows, described, step, refusal)]
     if row is None:
@@ -129,7 +129,7 @@ def _plan_type(rows: MetastoreRows, described: ProjectObject, statement: CreateT
     )
 
 
-def _refuse_type(rows: MetastoreRows, statement: CreateTypeStatement) -> Reason | None:
+def _find_type_refusal(rows: MetastoreRows, statement: CreateTypeStatement) -> Reason | None:
     try:
         rows.planned.expand(statement.type)
     except ColumnTypeError as error:
@@ -175,9 +175,9 @@ def _plan_source(
         return [_keep_step(step), *settings]
     rows.coming.add(described.key)
     step = replace(step, differences=(*list_differences(old, new), *missing), notes=(*notes, *lost))
-    refusal = _refuse_label(rows, described, statement.property(LABEL), _label_of(row)) or _refuse_difference(
-        rows, described, row
-    )
+    refusal = _find_label_refusal(
+        rows, described, statement.property(LABEL), _label_of(row)
+    ) or _find_difference_refusal(rows, described, row)
     if refusal is not None:
         return [replace(step, refusal=refusal)]
     changes = () if row is None else find_property_changes(labelled, row)
@@ -225,7 +225,7 @@ def _label_of(row: Source | None) -> str:
     return "" if row is None else dict(row.properties).get(LABEL, "")
 
 
-def _refuse_label(rows: MetastoreRows, described: ProjectObject, own: str, earlier: str) -> Reason | None:
+def _find_label_refusal(rows: MetastoreRows, described: ProjectObject, own: str, earlier: str) -> Reason | None:
     """Return the reason why an object with a label of its file (`own`) and of its row (`earlier`) is no part of the project."""
     label, kind = rows.choices.label, kind_of_object(described)
     if label and own and own != label:
@@ -244,7 +244,7 @@ def _refuse_label(rows: MetastoreRows, described: ProjectObject, own: str, earli
     return None
 
 
-def _refuse_difference(rows: MetastoreRows, described: ProjectObject, row: Source | None) -> Reason | None:
+def _find_difference_refusal(rows: MetastoreRows, described: ProjectObject, row: Source | None) -> Reason | None:
     if row is None or not rows.choices.strict or getattr(described.statement, "or_replace", False):
         return None
     return Reason(

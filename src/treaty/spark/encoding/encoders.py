@@ -92,8 +92,8 @@ def _encode_json(plan: EncodePlan, row: Column) -> Column:
 
 
 def make_json_validator(schema: str) -> Callable[[pa.Array], pa.Array]:
-    """A function from texts to payloads and what is wrong with those that have none: path and keyword."""
-    parsed: list[JsonSchema] = []
+    """A function from texts to payloads and what is wrong with those that have none: path, rule and sentence."""
+    parsed: list[JsonSchema] = []  # filled in the worker: a parsed schema is not sent there
 
     def validate(texts: pa.Array) -> pa.Array:
         if not parsed:

@@ -54,7 +54,11 @@ class QueryTakeover:
         return OnceLedger(self.spark, self.files, LakeTable(self.folder) if self.folder else None)
 
     def run(self, source: Source) -> None:
-        """Do what the query of a source needs before it starts; nothing where it was done before, or is the first one."""
+        """Do what the query of a source needs before it starts; nothing where it was done before, or is the first one.
+
+        First the rows of the query before are settled: what was run once, a rollback, a batch that was begun. Then those of this query
+        are made or its offsets set. The file `.done` comes last: whatever ends the process before it, all steps are run again.
+        """
         query = source.query
         if query is None or not (query.start or query.resumed):
             return
@@ -64,18 +68,18 @@ class QueryTakeover:
         begins = bool(query.start) and not self._is_done(query.began)
         if source.once and self.folder:
             self.once.settle(source, self._find_version())
-        after = self._find_carried_out(source, query.after)
+        carried_out = self._find_carried_out(source, query.after)
         if begins:
-            self._restore_former(source, after)
+            self._restore_former(source, carried_out)
         if begins and query.start == EMPTY:
-            self._finish_former(source, after)
+            self._finish_former(source, carried_out)
         self._note_version(number)
         if begins and query.start in EXCHANGES:
             self._backfill(source, query)
         elif query.resumed:
             self._restore(source, query)
         if begins and query.start == EMPTY:
-            self._begin_empty(source, query, after)
+            self._begin_empty(source, query, carried_out)
         for takeover in {query.began, number}:
             self.files.write(f"{TAKEOVERS}/{takeover}.done", "")
 

@@ -18,7 +18,7 @@ AUDIT_MEMBERS = 20
 """Members of one line of the audit log that a page shows; the server writes fewer."""
 
 
-def refuse_others(request: PageRequest) -> None:
+def refuse_non_administrators(request: PageRequest) -> None:
     """Raise `Forbidden` for viewers who may not see the state of the server."""
     if not request.viewer.may_read_status:
         message = "the state of this server is for administrators"
@@ -96,7 +96,7 @@ def _describe_worker(name: str, gauges: Mapping[str, float]) -> SystemMember:
 
 async def show_node(request: PageRequest) -> WebPage:
     """Show how this node is, its position in the log, and what it has counted."""
-    refuse_others(request)
+    refuse_non_administrators(request)
     status: Any = request.server.status()
     members = {one.name: getattr(status, one.name) for one in fields(status)} if is_dataclass(status) else dict(status)
     groups: dict[str, list[tuple[str, str]]] = {"Node": []}
@@ -150,7 +150,7 @@ def _read_line(line: str) -> dict[str, str]:
 
 async def show_limits(request: PageRequest) -> WebPage:
     """Show every limit with its value."""
-    refuse_others(request)
+    refuse_non_administrators(request)
     rows = sorted(
         (name, f"{value:,}") for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)
     )

@@ -215,13 +215,13 @@ def _as_replaced(view: View, command: Command[CreateSource], key: SourceKey, sto
     """The row of a source that is replaced: what it was created as stays, and its query continues or begins again."""
     query, previous = replaced_query(view, command, key, stored, source)
     return replace(
-        source, generation=stored.generation, query=query, previous=previous, desired=_find_state(stored, source),
+        source, generation=stored.generation, query=query, previous=previous, desired=_choose_desired_state(stored, source),
         protected=stored.protected, former=stored.former, revision=stored.revision + 1, author=stored.author, time=stored.time,
         changed_by=command.principal, changed=command.time, once=stored.once, extra=stored.extra,
     )  # fmt: skip
 
 
-def _find_state(stored: Source, source: Source) -> str:
+def _choose_desired_state(stored: Source, source: Source) -> str:
     """An imported query is PAUSED, and so is the planned one that takes its place; a source without either is RUNNING."""
     if source.imported is not None:
         return PAUSED

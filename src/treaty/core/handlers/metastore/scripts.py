@@ -169,7 +169,7 @@ def _run_members(stage: StagedView, members: Sequence[ScriptMember]) -> tuple[Sc
         raise UnansweredError(tuple(questions))
     if stage.operation != PREVIEW:  # a preview is about what comes of the commands, in however many commits
         _refuse_parts_of_equal_generation(stage)
-        _refuse_checkpoints_of_equal_start(stage)
+        _refuse_checkpoints_of_one_commit(stage)
     return tuple(answers)
 
 
@@ -195,7 +195,7 @@ def _refuse_parts_of_equal_generation(stage: StagedView) -> None:
                 raise _refusal_of_running(other, source.name)
 
 
-def _refuse_checkpoints_of_equal_start(stage: StagedView) -> None:
+def _refuse_checkpoints_of_one_commit(stage: StagedView) -> None:
     """Raise the refusal of two checkpoints of one source that the commit would begin or go back to: their files are named by it.
 
     Queries that go back on the checkpoint that they have may do so any number of times: those of a chain go back together.

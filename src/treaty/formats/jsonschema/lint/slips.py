@@ -179,7 +179,7 @@ def _definition_unused(document: JsonSchema) -> Iterator[Advice]:
     for node in list_schemas(document):
         for word in REFERRING:
             target = follow_reference(document, node, word) if get_reference(node, word) is not None else None
-            if target is not None and target.text == 0:
+            if target is not None and target.text_number == 0:
                 place = target.place
                 while place and place not in used:
                     used.add(place)

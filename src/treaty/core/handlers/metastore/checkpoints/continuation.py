@@ -102,11 +102,13 @@ def _list_source_changes(old: QueryPlan, new: QueryPlan) -> list[str]:
 
 
 def _list_state_changes(old: QueryPlan, new: QueryPlan) -> list[str]:
+    """Return why the state of the old query is not that of the new one; a query without state has an empty fingerprint."""
     reasons = []
     if old.fingerprint != new.fingerprint:
         reasons = _list_part_changes(old, new)
     modes = (old.output_mode, new.output_mode)
-    if old.fingerprint != StateFingerprint() and modes == ("append", "update"):
+    keeps_state = old.fingerprint != StateFingerprint()
+    if keeps_state and modes == ("append", "update"):
         reasons.append(
             "the rows of groups: once they are over → at each change; those of groups that are open now would be lost"
         )

@@ -54,7 +54,7 @@ def _list_distinct(branches: Sequence[SchemaShape]) -> list[SchemaShape]:
     by_form: dict[Hashable, SchemaShape] = {}
     for branch in branches:
         node = branch.view.node
-        key = (branch.view.written_form, node.text, node.base, branch.kind, branch.type, branch.criterion)
+        key = (branch.view.written_form, node.text_number, node.base, branch.kind, branch.type, branch.criterion)
         by_form.setdefault(key, branch)
     return list(by_form.values())
 
