@@ -11,11 +11,13 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from tests.mutants.recording import RECORD, block_around
 from tests.mutants.sample import ROOT, SOURCES, Mutant
+from tests.slow import WHOLE
 
 STORE = ROOT / ".mutants"
 """What was measured: not part of the repository."""
@@ -35,6 +37,8 @@ NEVER_NEAR = ("tests/real", "tests/docs", "plugins")
 """Tests that start programs, and wait for them."""
 NEAR_TESTS, NEAR_SECONDS = 60, 4.0
 """How many tests are nearest at most, and what they may take together without the mutant."""
+NEAR_RECORDS, RECORD_SECONDS = 24, 3.0
+"""How many tests of records (`WHOLE`) come first, and what they may take: many of them stand in one file, and each sees what no other one does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +56,23 @@ class Coverage:
         return self.by_block.get(f"{mutant.file}:{block}", [])
 
     def nearest(self, mutant: Mutant) -> list[str]:
-        """The nearest tests of a mutant, the nearest first."""
+        """The nearest tests of a mutant: those of records, then one of each file in turn, the nearest first."""
         by_file: defaultdict[str, list[int]] = defaultdict(list)
-        for one in sorted(self.of(mutant), key=lambda one: (self.sizes[one], self.seconds[one])):
-            if not self.tests[one].startswith(NEVER_NEAR):
-                by_file[file_of(self.tests[one])].append(one)
+        records: list[int] = []
+        for test in sorted(self.of(mutant), key=lambda test: (self.sizes[test], self.seconds[test])):
+            if function_of(self.tests[test]) in WHOLE:
+                records.append(test)
+            elif not self.tests[test].startswith(NEVER_NEAR):
+                by_file[file_of(self.tests[test])].append(test)
+        return [self.tests[test] for test in (*self._few_records(records), *self._spread(by_file))]
+
+    def _few_records(self, records: list[int]) -> list[int]:
+        """The first tests of records that take little together."""
+        seconds = accumulate(self.seconds[test] for test in records)
+        return [test for test, sum_ in zip(records, seconds, strict=True) if sum_ < RECORD_SECONDS][:NEAR_RECORDS]
+
+    def _spread(self, by_file: dict[str, list[int]]) -> list[int]:
+        """Tests of all files in turn, until they are enough."""
         queues, seconds = [*by_file.values()], 0.0
         chosen: list[int] = []
         while queues and len(chosen) < NEAR_TESTS and seconds < NEAR_SECONDS:
@@ -65,7 +81,7 @@ class Coverage:
                 chosen.append(one)
                 seconds += self.seconds[one]
             queues = [queue for queue in queues if queue]
-        return [self.tests[one] for one in chosen[:NEAR_TESTS]]
+        return chosen[:NEAR_TESTS]
 
 
 def fingerprint() -> str:
@@ -139,6 +155,11 @@ def forget(parts: Iterable[str], files: Collection[str]) -> list[str]:
         for part in rows
     ]
     return ["\n".join(map(json.dumps, part)) for part in left if any("test" in row for row in part)]
+
+
+def function_of(test: str) -> str:
+    """The function of a test, by its node id."""
+    return test.partition("[")[0].rpartition("::")[2]
 
 
 def file_of(test: str) -> str:

@@ -16,6 +16,7 @@ from tests.mutants.sample import ROOMS, SOURCES, Mutant, as_mutant, files_of, sa
 from tests.mutants.together import plant
 from tests.mutants.worker import Order, read_order
 from tests.planted.planting import changed
+from tests.slow import WHOLE
 
 CODE = '''
 class Queue:
@@ -108,6 +109,10 @@ def test_the_nearest_tests_run_the_block_and_little_beside_it() -> None:
     )
     mutant = Mutant("constant", file, "f", line, "a", "b")
     assert known.nearest(mutant) == ["a.py::near", "c.py::t", "b.py::wide", "a.py::far"]
+    record = f"d.py::{min(WHOLE)}[wide]"
+    with_record = json.dumps({**rows[3], "test": record, "new": ["x", "y", block, "p", "q", "r"]})
+    recorded = read_coverage(["\n".join(map(json.dumps, rows)), with_record])
+    assert recorded.nearest(mutant) == [record, "a.py::near", "b.py::wide", "a.py::far"], "records come first"
     assert read_coverage(forget(["\n".join(map(json.dumps, rows))], {"b.py"})).nearest(mutant) == ["b.py::wide"]
     assert forget(["\n".join(map(json.dumps, rows))], ()) == []
 
