@@ -37,8 +37,8 @@ NEVER_NEAR = ("tests/real", "tests/docs", "plugins")
 """Tests that start programs, and wait for them."""
 NEAR_TESTS, NEAR_SECONDS = 60, 4.0
 """How many tests are nearest at most, and what they may take together without the mutant."""
-NEAR_RECORDS, RECORD_SECONDS = 24, 3.0
-"""How many tests of records (`WHOLE`) come first, and what they may take: many of them stand in one file, and each sees what no other one does."""
+NEAR_RECORDS, RECORD_SECONDS = 24, 12.0
+"""How many tests of records (`WHOLE`) come first, and what they took where they were traced: many of them stand in one file, and each sees what no other one does."""
 
 
 @dataclass(frozen=True, slots=True)
