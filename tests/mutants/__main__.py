@@ -46,7 +46,7 @@ def read_choices(arguments: Sequence[str] | None = None) -> Choices:
         "--minutes",
         type=float,
         default=180,
-        help="the whole run ends after so long; what has no verdict then counts neither way",
+        help="the whole run ends after so long; what no test was run with then counts neither way",
     )
     parser.add_argument("--near", action="store_true", help="only the nearest tests, which are quick")
     parser.add_argument(
@@ -146,7 +146,7 @@ def main() -> int:
     except KeyboardInterrupt:
         stopped = True
         console.print("stopped: the same command goes on from here")
-    figures = score(mutants, run.results, equivalents, near_only=choices.near_only)
+    figures = score(mutants, run.results, equivalents)
     for line in as_lines(figures, run.results):
         console.print(line, markup=False, highlight=False)
     if choices.json:

@@ -80,7 +80,7 @@ class Score:
     equivalent: int
     survivors: tuple[Mutant, ...]
     unjudged: tuple[Mutant, ...]
-    """Those without a verdict when the run ended: they count neither way."""
+    """Those that no test was run with when the run ended: they count neither way."""
 
     @property
     def rate(self) -> float:
@@ -88,21 +88,15 @@ class Score:
         return self.found / self.judged if self.judged else 0.0
 
 
-def score(
-    mutants: Iterable[Mutant], results: Results, equivalents: Mapping[str, str], *, near_only: bool = False
-) -> Score:
+def score(mutants: Iterable[Mutant], results: Results, equivalents: Mapping[str, str]) -> Score:
     """The figures of a sample by the verdicts that there are.
 
-    What the nearest tests do not find has no verdict before everything has run, unless they are the only ones to run.
+    What the nearest tests do not find counts as not found until another test finds it: left out, a run that was ended early
+    would have the better rate.
     """
     all_ = [*mutants]
     argued = [one for one in all_ if one.key in equivalents and not _is_found(results, one)]
-    ended = {"near", "all"} if near_only else {"all"}
-    judged = [
-        one
-        for one in all_
-        if one not in argued and (verdict := results.of(one)) and (verdict.found_by or verdict.stage in ended)
-    ]
+    judged = [one for one in all_ if one not in argued and results.of(one) is not None]
     found = [one for one in judged if _is_found(results, one)]
     near = sum(verdict.stage == "near" for one in found if (verdict := results.of(one)))
     survivors = tuple(one for one in judged if one not in found)
