@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isfinite
-from typing import Any
+from typing import Any, TypeGuard
 
 from treaty.plan.ddl import quote_name
 
@@ -204,7 +204,7 @@ def _takes_null(schema: Any) -> bool:
 
 def _integer(schema: Mapping[str, Any]) -> LeafType:
     values = schema.get("enum")
-    bounds = [one for one in values if isinstance(one, int)] if isinstance(values, list) else _find_bounds(schema)
+    bounds = [value for value in values if isinstance(value, int)] if isinstance(values, list) else _find_bounds(schema)
     if bounds is None:
         return LeafType(LONG)
     highest = max((abs(one) for one in bounds), default=0)
@@ -217,9 +217,13 @@ def _integer(schema: Mapping[str, Any]) -> LeafType:
 
 def _find_bounds(schema: Mapping[str, Any]) -> list[float] | None:
     """The least and the largest value; None where one is not said, or is no number, as in a document that is no schema."""
-    bounds = [schema.get("minimum"), schema.get("maximum")]
-    numbers = [one for one in bounds if isinstance(one, int) or (isinstance(one, float) and isfinite(one))]
-    return numbers if len(numbers) == len(bounds) else None
+    low, high = schema.get("minimum"), schema.get("maximum")
+    return [low, high] if _is_number(low) and _is_number(high) else None
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    """Whether a value of JSON is a number that Python has: its integers may be beyond every float."""
+    return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and isfinite(value))
 
 
 def _number(schema: Mapping[str, Any]) -> LeafType:
