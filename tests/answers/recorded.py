@@ -4,15 +4,12 @@ Of a request are printed its answer or its refusal, the rows that it would write
 what others are answered, and what a repetition is answered where that is something else.
 """
 
-import difflib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.answers.asks import Ask, Table, list_asks
 from tests.answers.texts import (
@@ -26,6 +23,7 @@ from tests.answers.texts import (
     shorten_line,
 )
 from tests.answers.worlds import Bench, World, bench_of, make_command
+from tests.record_files import compare
 from treaty.core.access.rights import Access, AccessRule, with_included
 from treaty.core.command import Command, Decision
 from treaty.core.messages.request import Request
@@ -54,8 +52,6 @@ Like = Callable[[Row], tuple[str, str] | None]
 """Finds the row that another one is printed as a difference from, and what that is called."""
 LIKE: Mapping[str, AnyTable] = {SOURCE.name: SOURCE, PLANNING.name: PLANNING}
 """Tables whose rows are long, and are printed as what changes."""
-SHOWN = 40
-"""Lines of a difference that a failure shows."""
 
 
 def _access(*rules: AccessRule) -> Access:
@@ -234,23 +230,17 @@ def _print_repetitions(bench: Bench, command: Command[Any], verdict: Decision[An
 # ------------------------------------------------------------------------------------------------------------- comparing
 
 
-def compare(file: Path, text: str) -> None:
-    """Fail with the lines that differ where a record says something else."""
-    before = file.read_text("utf-8") if file.exists() else ""
-    if before == text:
-        return
-    lines = [*difflib.unified_diff(before.splitlines(), text.splitlines(), "recorded", "answered", lineterm="", n=3)]
-    more = f"\n… and {len(lines) - SHOWN} further lines" if len(lines) > SHOWN else ""
+def check(file: Path, text: str) -> None:
+    """Fail with the lines that differ where a record says something else, and with the requests that they name."""
     name = "worlds" if file.parent.name == "worlds" else file.stem
-    pytest.fail(
-        f"{file.name}: what is answered is not what was recorded.\n" + "\n".join(lines[:SHOWN]) + more + "\n"
-        f"Requests in these lines: {'; '.join(_name_marks(text, lines[:SHOWN])) or 'none is named'}\n"
-        f"If the change is meant, remake the record and commit it with the change: {REMAKE} {name}",
-        pytrace=False,
-    )
+
+    def name_requests(lines: Sequence[str]) -> str:
+        return f"Requests in these lines: {'; '.join(_name_marks(text, lines)) or 'none is named'}"
+
+    compare(file, text, f"{REMAKE} {name}", name_requests)
 
 
-def _name_marks(text: str, lines: list[str]) -> Iterator[str]:
+def _name_marks(text: str, lines: Sequence[str]) -> Iterator[str]:
     """The requests that the heads of some lines name, each with its mark; the first few of them."""
     requests = dict(line.split(" ", 1) for line in text.splitlines() if line[5:6] == " ")
     marks = dict.fromkeys(mark for line in lines if line[1:4] == "## " for mark in line[4:].split())

@@ -1,20 +1,18 @@
-"""`python -m tests.plan_records [NAME...]`: records anew what plans answer, all cases or those whose names begin so."""
+"""`python -m tests.plan_records [NAME...]`: records again what plans answer, all cases or those whose names begin so."""
 
 import sys
 
 from tests.plan_records.cases import CASES, FOLDER, file_of, text_of
+from tests.record_files import remove_stray, write
 
 
-def remake(beginnings: tuple[str, ...]) -> None:
-    """Write the files of cases, and remove those of no case."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
+def main(beginnings: tuple[str, ...]) -> None:
+    """Write the records that differ from what is answered now; remove those of no case."""
     for name in CASES:
         if name.startswith(beginnings or ("",)):
-            file_of(name).write_text(text_of(name), "utf-8")
-    for file in FOLDER.glob("*.txt"):
-        if file.stem not in CASES:
-            file.unlink()
+            write(file_of(name), text_of(name))
+    remove_stray(FOLDER, map(file_of, CASES))
 
 
 if __name__ == "__main__":
-    remake(tuple(sys.argv[1:]))
+    main(tuple(sys.argv[1:]))

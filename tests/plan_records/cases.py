@@ -1,14 +1,10 @@
 """All cases by name, and their text; `remake` writes it."""
 
-import difflib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-import pytest
 
 from tests.csv_format import offer
 from tests.plan_records import (
@@ -24,6 +20,7 @@ from tests.plan_records import (
     word_tables,
 )
 from tests.plan_records.record import PlanRecord
+from tests.record_files import compare
 from treaty.assemble import connect
 from treaty.core.messages.settings import Config, Scope, SetConfig
 
@@ -44,8 +41,7 @@ ROOMS: Mapping[str, Mapping[str, PlanCase]] = {
 CASES: Mapping[str, PlanCase] = {
     f"{room}-{name}": case for room, cases in ROOMS.items() for name, case in cases.items()
 }
-SHOWN = 12
-"""Lines of a difference that a failure has."""
+REMAKE = "python -m tests.plan_records"
 
 
 def list_names(room: str) -> list[str]:
@@ -54,12 +50,8 @@ def list_names(room: str) -> list[str]:
 
 
 def check_record(name: str) -> None:
-    """Fail where a case is answered in another way than is recorded, with what differs and how it is recorded anew."""
-    recorded, answer = file_of(name).read_text("utf-8"), text_of(name)
-    if answer != recorded:
-        lines = difflib.unified_diff(recorded.split("\n"), answer.split("\n"), "recorded", "now", lineterm="", n=0)
-        remedy = f"{name} is answered in another way; if that is meant: python -m tests.plan_records {name}"
-        pytest.fail("\n".join((remedy, *islice(lines, SHOWN))))
+    """Fail where a case is answered in another way than is recorded."""
+    compare(file_of(name), text_of(name), f"{REMAKE} {name}")
 
 
 @contextmanager

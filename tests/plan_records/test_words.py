@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.plan_records.cases import CASES, FOLDER, check_record, list_names
+from tests.plan_records.cases import CASES, FOLDER, check_record, file_of, list_names
+from tests.record_files import find_stray
 
 
 @pytest.mark.parametrize("name", list_names("words"))
@@ -11,4 +12,4 @@ def test_plans_answer_as_recorded(name: str) -> None:
 
 
 def test_each_record_has_its_case() -> None:
-    assert {file.stem for file in FOLDER.glob("*.txt")} == {*CASES}
+    assert find_stray(FOLDER, map(file_of, CASES)) == []

@@ -2,24 +2,19 @@
 
 import sys
 
+from tests.record_files import remove_stray, write
 from tests.traces.recorded import FOLDER, file_of
 from tests.traces.scene import play
 from tests.traces.scenes.everything import SCENARIOS
 
 
 def main(names: list[str]) -> None:
-    """Write the records that differ from what is traced now, and print their names; remove those of scenarios that are gone."""
+    """Write the records that differ from what is traced now; remove those of scenarios that are gone."""
     for name, scenario in sorted(SCENARIOS.items()):
-        if names and name not in names:
-            continue
-        text, file = play(scenario), file_of(name)
-        if not file.exists() or file.read_text("utf-8") != text:
-            file.write_text(text, "utf-8")
-            print(f"{file.name}: {len(text)} characters")
-    for file in FOLDER.glob("*.txt"):
-        if not names and file.stem not in SCENARIOS:
-            file.unlink()
-            print(f"{file.name} is removed")
+        if not names or name in names:
+            write(file_of(name), play(scenario))
+    if not names:
+        remove_stray(FOLDER, map(file_of, SCENARIOS))
 
 
 if __name__ == "__main__":

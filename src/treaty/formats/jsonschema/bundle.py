@@ -102,7 +102,7 @@ def _name_resources(document: JsonSchema, nodes: list[SchemaNode]) -> ResourceUr
     """The URIs of all texts and of the resources inside them. Of those that have the same one, the first keeps it."""
     uris: dict[int, dict[str, str]] = {root.text_number: {} for root in document.roots}
     uses: dict[str, int] = {}
-    for node in (*document.roots, *sorted(nodes, key=lambda one: one.text_number)):
+    for node in (*document.roots, *sorted(nodes, key=lambda node: node.text_number)):
         if node.base in uris[node.text_number]:
             continue
         uri = node.base

@@ -110,7 +110,7 @@ def replay(
         root / SHARED_CHECKPOINTS if root is not None else place / ONCE_CHECKPOINTS
     )
     with connection.open_registry(registry) as client:
-        tables = [one for one in find_tables(client, name, place) if has_rows(one.folder)]
+        tables = [table for table in find_tables(client, name, place) if has_rows(table.folder)]
         if not tables:
             screen.say_json([]) if as_json else screen.say(f"no bad rows of {name} are open", "green")
             return
