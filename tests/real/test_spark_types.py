@@ -86,6 +86,18 @@ def test_avro_types_are_read_by_one_call_and_alike_by_both_engines(
     assert sorted(stored.dropna().collect()) == [("shop.Order", 1), ("shop.Order", 2), ("shop.Payment", 5)]
 
 
+def test_a_member_without_a_name_has_its_column(spark: SparkSession, registry: Connection) -> None:
+    texts = (
+        '{"title": "Order", "type": "object", "properties": {"id": {"type": "integer"}, "": {"type": "string"}}}',
+        '{"title": "Pay", "type": "object", "properties": {"id": {"type": "integer"}}}',
+    )
+    ids = [put(registry, f"n-{place}", text, "JSON") for place, text in enumerate(texts)]
+    values = [header(ids[0]) + b'{"id": 1, "": "e"}', header(ids[1]) + b'{"id": 2}']
+    frames = spark.createDataFrame(list(enumerate(values)), "at INT, value BINARY")
+    rows = read(frames, make_plan(registry, "n-*", reader="wide"))
+    assert [(row["id"], row[""], row["error"]) for row in rows] == [(1, "e", None), (2, None, None)]
+
+
 def test_json_and_protobuf_types_are_read_as_their_own(spark: SparkSession, registry: Connection) -> None:
     ids = [put(registry, f"j-{place}", text, "JSON") for place, text in enumerate(JSON)]
     texts = (b'{"id": 1, "x": "q"}', b'{"id": "k"}', b"7", b'{"id": "k"}', b"{")
